@@ -1,0 +1,236 @@
+#include "base/str.h"
+
+#include "base/i18n.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+struct str str_of(const char *c_string)
+{
+	return (struct str){ c_string, c_string ? strlen(c_string) : 0 };
+}
+
+bool str_eq(struct str a, struct str b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.s, b.s, a.len) == 0);
+}
+
+bool str_eq_nocase(struct str a, struct str b)
+{
+	return a.len == b.len && (a.len == 0 || strncasecmp(a.s, b.s, a.len) == 0);
+}
+
+bool str_starts(struct str text, struct str prefix)
+{
+	return text.len >= prefix.len && str_eq((struct str){ text.s, prefix.len }, prefix);
+}
+
+bool str_ends(struct str text, struct str suffix)
+{
+	if (text.len < suffix.len)
+		return false;
+	return str_eq((struct str){ text.s + text.len - suffix.len, suffix.len }, suffix);
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+struct str str_trim(struct str text)
+{
+	while (text.len && is_space(text.s[0])) {
+		text.s++;
+		text.len--;
+	}
+	while (text.len && is_space(text.s[text.len - 1]))
+		text.len--;
+	return text;
+}
+
+struct str str_cut(struct str text, char sep, struct str *rest)
+{
+	const char *at = text.len ? memchr(text.s, sep, text.len) : NULL;
+	if (!at) {
+		*rest = (struct str){ text.s ? text.s + text.len : NULL, 0 };
+		return text;
+	}
+	size_t before = (size_t)(at - text.s);
+	*rest = (struct str){ at + 1, text.len - before - 1 };
+	return (struct str){ text.s, before };
+}
+
+ptrdiff_t str_find(struct str text, struct str needle)
+{
+	const char *at = text.len ? memmem(text.s, text.len, needle.s, needle.len) : NULL;
+	return at ? at - text.s : -1;
+}
+
+struct str str_dup(struct str text, struct arena *arena)
+{
+	return (struct str){ str_c(text, arena), text.len };
+}
+
+char *str_c(struct str text, struct arena *arena)
+{
+	char *copy = arena_alloc(arena, text.len + 1);
+	if (text.len)
+		memcpy(copy, text.s, text.len);
+	return copy;
+}
+
+/* Numbers are short: a longer text is no number, and strtod wants a NUL. */
+static bool number_text(struct str text, char out[64])
+{
+	if (text.len == 0 || text.len >= 64 || is_space(text.s[0]))
+		return false;
+	memcpy(out, text.s, text.len);
+	out[text.len] = '\0';
+	return memchr(out, '\0', text.len) == NULL;
+}
+
+bool str_to_i64(struct str text, int64_t *ret_value)
+{
+	char number[64], *end;
+	if (!number_text(text, number))
+		return false;
+	errno = 0;
+	long long value = strtoll(number, &end, 10);
+	if (*end || end == number || errno)
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+bool str_to_double(struct str text, double *ret_value)
+{
+	char number[64], *end;
+	if (!number_text(text, number))
+		return false;
+	double value = strtod(number, &end);
+	if (*end || end == number || !isfinite(value))
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+bool str_read_file(const char *path, size_t max_bytes, struct arena *arena, struct str *ret_text,
+	struct err *err)
+{
+	AUTO(auto_file) FILE *f = fopen(path, "re");
+	AUTO(auto_buf) struct buf b = { 0 };
+	if (!f)
+		return err_set(err, ERR_INPUT, _("cannot open '%s': %s"), path, strerror(errno));
+	if (!buf_read(&b, f, max_bytes, err))
+		return err_wrap(err, "'%s'", path);
+	*ret_text = str_dup(buf_str(&b), arena);
+	return true;
+}
+
+void buf_release(struct buf *b)
+{
+	free(b->s);
+	*b = (struct buf){ 0 };
+}
+
+void buf_clear(struct buf *b)
+{
+	b->len = 0;
+	if (b->s)
+		b->s[0] = '\0';
+}
+
+void buf_reserve(struct buf *b, size_t more)
+{
+	size_t want = b->len + more + 1;
+	if (want <= b->cap)
+		return;
+	size_t cap = b->cap ? b->cap : 256;
+	while (cap < want)
+		cap *= 2;
+	b->s = mem_realloc(b->s, cap);
+	b->cap = cap;
+}
+
+void buf_add(struct buf *b, struct str text)
+{
+	buf_reserve(b, text.len);
+	if (text.len)
+		memcpy(b->s + b->len, text.s, text.len);
+	b->len += text.len;
+	b->s[b->len] = '\0';
+}
+
+void buf_add_c(struct buf *b, const char *text)
+{
+	buf_add(b, str_of(text));
+}
+
+void buf_add_char(struct buf *b, char c)
+{
+	buf_add(b, (struct str){ &c, 1 });
+}
+
+void buf_printf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap, again;
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	int n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	if (n > 0) {
+		buf_reserve(b, (size_t)n);
+		vsnprintf(b->s + b->len, (size_t)n + 1, fmt, again);
+		b->len += (size_t)n;
+	}
+	va_end(again);
+}
+
+struct str buf_str(const struct buf *b)
+{
+	return (struct str){ b->s ? b->s : "", b->len };
+}
+
+bool buf_read(struct buf *b, FILE *f, size_t max_bytes, struct err *err)
+{
+	size_t start = b->len, n;
+	do {
+		buf_reserve(b, 64 * 1024);
+		n = fread(b->s + b->len, 1, 64 * 1024, f);
+		b->len += n;
+		b->s[b->len] = '\0';
+		if (b->len - start > max_bytes)
+			return err_set(err, ERR_INPUT, _("more than %zu bytes, which is the limit"),
+				max_bytes);
+	} while (n > 0);
+	if (ferror(f))
+		return err_set(err, ERR_INPUT, _("cannot read: %s"), strerror(errno));
+	return true;
+}
+
+void auto_buf(struct buf *b)
+{
+	buf_release(b);
+}
+
+void auto_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+void auto_file(FILE **f)
+{
+	if (*f)
+		fclose(*f);
+}
+
+void auto_free(void *p)
+{
+	free(*(void **)p);
+}

@@ -1,0 +1,160 @@
+/*
+ * load_run.h - what one load test found: filled by load/, read by diagnose/, ledger/, report/.
+ *
+ * Times are ns; a double that is absent is NAN; a histogram with n == 0 is absent. All memory is
+ * the run's arena. Requests belong to the window when they were *sent* inside it; completions and
+ * tokens that arrive inside the window make the throughput.
+ */
+#ifndef VENTURI_RECORD_LOAD_RUN_H
+#define VENTURI_RECORD_LOAD_RUN_H
+
+#include "record/fingerprint.h"
+#include "stats/hist.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum load_failure {
+	LOAD_FAIL_CONNECT,
+	LOAD_FAIL_TLS,
+	LOAD_FAIL_STATUS,
+	LOAD_FAIL_STREAM_CUT,
+	LOAD_FAIL_ERROR_EVENT,
+	LOAD_FAIL_EMPTY,
+	LOAD_FAIL_TIMEOUT,
+	LOAD_N_FAILURES,
+};
+
+/* "connect", "tls", "status", "stream_cut", "error_event", "empty", "timeout" */
+extern const char *const load_failure_names[LOAD_N_FAILURES];
+
+/* One metric of a run; the order is that of every table and of the JSON. */
+enum load_metric {
+	LOAD_LATENCY,  /* end - sent */
+	LOAD_RESPONSE, /* end - planned */
+	LOAD_TTFB,     /* first byte of the answer - sent */
+	LOAD_TTFT,     /* first event that bears a token - sent */
+	LOAD_ITL,      /* gap between token events, pooled over requests */
+	LOAD_TPOT,     /* (last token - first token) / (tokens - 1), one per request */
+	LOAD_N_METRICS,
+};
+
+/* "latency", "response", "ttfb", "ttft", "itl", "tpot"; the JSON adds "_ms". */
+extern const char *const load_metric_names[LOAD_N_METRICS];
+
+struct load_requests {
+	int64_t attempted; /* = ok + failed + censored */
+	int64_t ok;
+	int64_t failed;
+	int64_t censored; /* still under way when the run ended */
+	int64_t retried;  /* sent again because a kept-alive connection had been closed */
+	int64_t failures[LOAD_N_FAILURES];
+};
+
+struct load_window {
+	int64_t warmup_requests;
+	double warmup_s;
+	double duration_s;
+	bool steady;
+};
+
+struct load_throughput {
+	double requests_per_s;
+	double input_tokens_per_s;  /* NAN where the API has no tokens or does not say */
+	double output_tokens_per_s; /* NAN likewise */
+	double events_per_s;        /* NAN when nothing was streamed */
+};
+
+struct load_goodput {
+	double requests_per_s; /* NAN without --slo */
+	double attainment_ratio; /* good / attempted */
+};
+
+/* The same load at half the concurrency, when --check-client asked for it. */
+struct load_halved {
+	bool present;
+	double concurrency;
+	double requests_per_s;
+};
+
+enum load_client_verdict { LOAD_CLIENT_OK, LOAD_CLIENT_LIMITED, LOAD_CLIENT_UNKNOWN };
+
+struct load_client {
+	double cpu_s; /* of all load threads, inside the window */
+	double cpu_us_per_request;
+	double busiest_thread_ratio; /* CPU time / wall time of the busiest load thread */
+	int threads;
+	struct hist lateness;      /* actual - planned send time */
+	struct hist receive_delay; /* user clock - kernel receive stamp */
+	double offered_per_s;      /* NAN in a closed loop */
+	double achieved_per_s;
+	double little_ratio; /* mean in flight / (throughput x mean latency) */
+	double null_ceiling_per_s; /* NAN when it was not measured */
+	struct load_halved halved;
+	enum load_client_verdict verdict;
+	const char *why;
+};
+
+struct load_second {
+	double t_s; /* end of the second, from the start of the window */
+	int64_t requests;
+	int64_t errors;
+	double in_flight; /* mean */
+	double p50_ms;    /* NAN when nothing completed */
+	double p99_ms;    /* NAN with fewer than 100 */
+	int64_t output_tokens;
+};
+
+/* What can be said of connections and streams beyond single requests; the causes need it. */
+struct load_transport {
+	int64_t connections_opened; /* inside the window */
+	int64_t connections_served; /* of those open in the window: got at least one answer */
+	int64_t connections;        /* that the load meant to hold open */
+	struct hist connect;        /* TCP and TLS handshake */
+	int64_t server_closes;      /* answers after which the server closed the connection */
+	double streams_active_mean; /* streams between first and last token, mean over the window */
+	int64_t streams_active_max; /* the most at any moment; 0 when nothing was streamed */
+	struct hist body_delay;     /* end - first byte of an answer that is no stream */
+	int64_t reads_with_tokens;  /* socket reads that brought at least one token event */
+	int64_t token_events;
+	struct hist stream_share_pm; /* per streamed request with > 10 events: TTFT / latency in 1/1000 */
+};
+
+struct load_run {
+	bool partial; /* interrupted, or the target went away */
+	const char *started_at; /* UTC, ISO 8601 */
+	const char *url;
+	const char *api;
+	const char *model; /* NULL when the API has none */
+	struct fingerprint fingerprint;
+
+	/* config */
+	int64_t concurrency; /* 0 in an open loop */
+	double rate_per_s;   /* NAN in a closed loop */
+	const char *arrival; /* "closed", "constant", "poisson" */
+	int64_t seed;
+	int64_t max_in_flight; /* 0: no cap */
+	bool stream;
+	const char *input; /* what was sent, as the user gave it */
+	const char *output;
+	double timeout_s;
+
+	struct load_window window;
+	struct load_requests requests;
+	struct hist metrics[LOAD_N_METRICS];
+	struct hist failed_latency; /* of failed requests, apart */
+	/* the first requests of the run, warm-up included, in order of sending: latency in ns */
+	const int64_t *first_latencies_ns;
+	int64_t n_first_latencies;
+	struct load_throughput throughput;
+	struct load_goodput goodput;
+	const char *tokens_source; /* "usage", "events", "none" */
+	double tokens_per_event;   /* NAN when unknown */
+	struct load_client client;
+	struct load_transport transport;
+	struct load_second *series;
+	int64_t n_series;
+	const char *first_error; /* text of the first failure, NULL when there was none */
+};
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * table.h - columns that line up, also where a character is two columns wide.
+ */
+#ifndef VENTURI_TEXT_TABLE_H
+#define VENTURI_TEXT_TABLE_H
+
+#include "base/arena.h"
+#include "base/attr.h"
+#include "base/str.h"
+
+enum { TABLE_MAX_COLUMNS = 16 };
+
+enum table_align { TABLE_LEFT, TABLE_RIGHT };
+
+struct table {
+	struct arena *tmp;
+	int n_columns;
+	enum table_align align[TABLE_MAX_COLUMNS];
+	const char **cells; /* row by row */
+	size_t n_cells, cap_cells;
+	int indent;
+};
+
+/* align: one letter a column, 'l' or 'r': "lrrr". The first row is the head. */
+void table_init(struct table *t, struct arena *tmp, const char *align);
+/* The next cell, row by row; the text is copied. */
+void table_cell(struct table *t, const char *fmt, ...) PRINTF(2, 3);
+/* Terminal text; columns two spaces apart, no line longer than its content. */
+void table_print(const struct table *t, struct buf *out);
+/* The same as a Markdown table. */
+void table_markdown(const struct table *t, struct buf *out);
+
+/* Terminal columns of UTF-8 text; control and combining characters take none. */
+int text_width(struct str text);
+
+#endif
