@@ -1,0 +1,189 @@
+#include "cmd/common.h"
+
+#include "base/clock.h"
+#include "base/i18n.h"
+#include "base/units.h"
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct opt common_rows[] = {
+	{ OPT_HEADING, .help = N_("Common:") },
+	{ OPT(struct cmd_common, json, OPT_STRING, 0, "json", "FILE",
+		N_("write the result as JSON to FILE, or to standard output for -")) },
+	{ OPT(struct cmd_common, ledger, OPT_STRING, 0, "ledger", "FILE",
+		N_("the ledger of runs (default $VENTURI_LEDGER, else "
+		   "$XDG_DATA_HOME/venturi/ledger.db)")) },
+	{ OPT(struct cmd_common, lang, OPT_CHOICE, 0, "lang", "en|zh",
+		N_("language of messages (default: from the locale)")),
+		.choices = "en|zh" },
+	{ OPT(struct cmd_common, quiet, OPT_FLAG, 'q', "quiet", NULL,
+		N_("no progress line and no text result")) },
+	{ OPT(struct cmd_common, help, OPT_FLAG, 'h', "help", NULL, N_("show this help")) },
+};
+
+enum { MAX_TABLES = 4 };
+
+bool cmd_start(const struct cmd_usage *usage, const struct opt_table *own, size_t n_own, int argc,
+	char **argv, struct arena *run, struct cmd_common *common, struct opt_list *args,
+	int *ret_exit)
+{
+	struct opt_table tables[MAX_TABLES];
+	struct err err;
+	size_t n = 0;
+	*common = (struct cmd_common){ 0 };
+	for (; n < n_own && n < MAX_TABLES - 1; n++)
+		tables[n] = own[n];
+	tables[n++] = (struct opt_table){ common_rows, ARRAY_LEN(common_rows), common };
+	if (!opt_parse(tables, n, argc, argv, run, args, &err)) {
+		*ret_exit = cmd_fail(&err);
+		return false;
+	}
+	if (common->quiet)
+		cmd_progress_off();
+	if (common->help) {
+		AUTO(auto_buf) struct buf out = { 0 };
+		buf_printf(&out, _("Usage: %s\n\n%s\n"), usage->line, _(usage->about));
+		opt_help(tables, n, &out);
+		if (usage->notes)
+			buf_printf(&out, "\n%s\n", _(usage->notes));
+		fputs(out.s, stdout);
+		*ret_exit = 0;
+		return false;
+	}
+	return true;
+}
+
+int cmd_fail(const struct err *err)
+{
+	cmd_progress_clear();
+	fprintf(stderr, _("venturi: error: %s\n"), err->text);
+	if (err->hint[0])
+		fprintf(stderr, _("venturi: hint: %s\n"), err->hint);
+	return (int)err->kind;
+}
+
+void cmd_warn(const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	cmd_progress_clear();
+	fprintf(stderr, _("venturi: warning: %s\n"), text);
+}
+
+static bool write_all(FILE *f, struct str text)
+{
+	return fwrite(text.s, 1, text.len, f) == text.len && fflush(f) == 0;
+}
+
+bool cmd_write(const char *path, struct str text, struct err *err)
+{
+	if (strcmp(path, "-") == 0) {
+		cmd_progress_clear();
+		if (write_all(stdout, text))
+			return true;
+		return err_set(err, ERR_SYSTEM, _("cannot write to standard output: %s"),
+			strerror(errno));
+	}
+	AUTO(auto_buf) struct buf tmp = { 0 };
+	buf_printf(&tmp, "%s.tmp%ld", path, (long)getpid());
+	FILE *f = fopen(tmp.s, "we");
+	bool ok = f && write_all(f, text);
+	int saved = errno;
+	if (f && fclose(f) != 0)
+		ok = false;
+	if (ok && rename(tmp.s, path) == 0)
+		return true;
+	if (ok)
+		saved = errno;
+	if (f)
+		unlink(tmp.s);
+	/* A device or pipe cannot be replaced by a rename, and a folder may not take new files. */
+	f = fopen(path, "we");
+	ok = f && write_all(f, text);
+	if (!ok)
+		saved = errno;
+	if (f && fclose(f) != 0)
+		ok = false;
+	if (ok)
+		return true;
+	return err_set(err, ERR_SYSTEM, _("cannot write '%s': %s"), path, strerror(saved));
+}
+
+static atomic_bool stop;
+
+static void on_signal(int number)
+{
+	(void)number;
+	atomic_store(&stop, true);
+}
+
+const atomic_bool *cmd_stop_flag(void)
+{
+	static bool installed;
+	if (!installed) {
+		struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+		sigaction(SIGINT, &action, NULL);
+		sigaction(SIGTERM, &action, NULL);
+		installed = true;
+	}
+	return &stop;
+}
+
+static bool progress_is_off;
+static bool progress_shown;
+
+void cmd_progress_off(void)
+{
+	progress_is_off = true;
+}
+
+void cmd_progress(const char *fmt, ...)
+{
+	va_list ap;
+	if (progress_is_off || !isatty(STDERR_FILENO))
+		return;
+	fputs("\r\033[K", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fflush(stderr);
+	progress_shown = true;
+}
+
+void cmd_progress_clear(void)
+{
+	if (!progress_shown)
+		return;
+	fputs("\r\033[K", stderr);
+	fflush(stderr);
+	progress_shown = false;
+}
+
+void cmd_progress_load(const char *what, const struct load_progress *p)
+{
+	char rate[48];
+	if (isnan(p->output_tokens_per_s))
+		snprintf(rate, sizeof(rate), _("%.1f req/s"), p->requests_per_s);
+	else
+		snprintf(rate, sizeof(rate), _("%.1f req/s, %.0f tokens/s"), p->requests_per_s,
+			p->output_tokens_per_s);
+	if (p->warming_up)
+		cmd_progress(_("%s: warming up, %.1f s, %s"), what, p->elapsed_s, rate);
+	else if (p->expected > 0)
+		cmd_progress(_("%s: %lld of %lld requests, %s, %lld in flight, %lld failed"), what,
+			(long long)p->done, (long long)p->expected, rate, (long long)p->in_flight,
+			(long long)p->failed);
+	else
+		cmd_progress(_("%s: %.0f of %.0f s, %s, %lld in flight, %lld failed"), what,
+			p->elapsed_s, p->expected_s, rate, (long long)p->in_flight,
+			(long long)p->failed);
+}

@@ -1,0 +1,65 @@
+/*
+ * common.h - what every command shares: the common options, --help, errors on stderr, where the
+ * result goes, and a clean answer to Ctrl-C.
+ */
+#ifndef VENTURI_CMD_COMMON_H
+#define VENTURI_CMD_COMMON_H
+
+#include "base/arena.h"
+#include "base/attr.h"
+#include "base/err.h"
+#include "base/opt.h"
+#include "load/load.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct cmd_common {
+	const char *json; /* --json FILE|-, or NULL */
+	const char *lang;
+	bool quiet;
+	const char *ledger; /* NULL: the default place */
+	bool help;
+};
+
+/* What --help says around the options. */
+struct cmd_usage {
+	const char *line;  /* "venturi load [options] URL" */
+	const char *about; /* N_() paragraph */
+	const char *notes; /* N_() paragraph after the options; may be NULL */
+};
+
+/*
+ * Parses a command's own tables together with the common options.
+ *
+ * argv      after the command's word
+ * returns   true: go on. false: *ret_exit is the exit code; help or the error has been printed.
+ */
+bool cmd_start(const struct cmd_usage *usage, const struct opt_table *own, size_t n_own, int argc,
+	char **argv, struct arena *run, struct cmd_common *common, struct opt_list *args,
+	int *ret_exit) NODISCARD;
+
+/* Prints "venturi: error: ..." and the hint; returns the exit code of its kind. */
+int cmd_fail(const struct err *err);
+
+/* Prints "venturi: warning: ..." to stderr. */
+void cmd_warn(const char *fmt, ...) PRINTF(1, 2);
+
+/* Writes a result to a file, or to stdout for "-"; a file is replaced whole or not at all. */
+bool cmd_write(const char *path, struct str text, struct err *err) NODISCARD;
+
+/*
+ * The flag that SIGINT and SIGTERM raise; the first call installs the handlers. A second signal
+ * ends the program at once.
+ */
+const atomic_bool *cmd_stop_flag(void);
+
+/* A progress line on a terminal; nothing elsewhere or after cmd_progress_off(). */
+void cmd_progress(const char *fmt, ...) PRINTF(1, 2);
+void cmd_progress_clear(void);
+void cmd_progress_off(void);
+
+/* "1234 requests, 98.7/s ..." of a measurement under way, for cmd_progress. */
+void cmd_progress_load(const char *what, const struct load_progress *p);
+
+#endif
