@@ -1,0 +1,20 @@
+#include "record/load_run.h"
+
+const char *const load_failure_names[LOAD_N_FAILURES] = {
+	[LOAD_FAIL_CONNECT] = "connect",
+	[LOAD_FAIL_TLS] = "tls",
+	[LOAD_FAIL_STATUS] = "status",
+	[LOAD_FAIL_STREAM_CUT] = "stream_cut",
+	[LOAD_FAIL_ERROR_EVENT] = "error_event",
+	[LOAD_FAIL_EMPTY] = "empty",
+	[LOAD_FAIL_TIMEOUT] = "timeout",
+};
+
+const char *const load_metric_names[LOAD_N_METRICS] = {
+	[LOAD_LATENCY] = "latency",
+	[LOAD_RESPONSE] = "response",
+	[LOAD_TTFB] = "ttfb",
+	[LOAD_TTFT] = "ttft",
+	[LOAD_ITL] = "itl",
+	[LOAD_TPOT] = "tpot",
+};
