@@ -36,7 +36,7 @@ struct load_config {
 	bool insecure; /* do not verify the certificate */
 	int64_t timeout_ns;
 	int64_t seed;
-	int threads; /* 0: one per two cores, at most what the concurrency needs */
+	int64_t threads; /* 0: one */
 	bool check_client;
 	const char *slo; /* "ttft=200ms,itl=50ms,e2e=2s" or NULL */
 };
@@ -98,6 +98,13 @@ bool load_measure(struct load *load, const struct load_shape *shape, const struc
  */
 bool load_null_ceiling(struct load *load, int64_t concurrency, struct arena *run,
 	double *ret_per_s, struct err *err) NODISCARD;
+
+/*
+ * Was the generator the limit? Fills client.verdict and .why of a run made with this shape; when
+ * something is suspicious, the ceiling is measured too.
+ */
+void load_self_check(struct load *load, const struct load_shape *shape, struct arena *run,
+	struct load_run *r);
 
 /* What load_open settled on. */
 const char *load_api(const struct load *load);

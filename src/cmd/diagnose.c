@@ -1,0 +1,185 @@
+/*
+ * venturi diagnose: options in, a diagnosis, verdict and report out.
+ */
+#include "cmd/cmd.h"
+#include "cmd/common.h"
+
+#include "base/clock.h"
+#include "base/i18n.h"
+#include "diagnose/diagnose.h"
+#include "ledger/ledger.h"
+#include "load/options.h"
+#include "report/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+struct diagnose_options {
+	struct load_options load;
+	const char *sla;
+	int64_t budget_ns;
+	const char *report;
+};
+
+static const struct opt own_rows[] = {
+	{ OPT_HEADING, .help = N_("What is asked:") },
+	{ OPT(struct diagnose_options, sla, OPT_STRING, 0, "sla", "METRIC=DURATION",
+		N_("target to meet: p99=150ms, p50=, p999=, ttft_p99=200ms, itl_p99=, ...")) },
+	{ OPT(struct diagnose_options, budget_ns, OPT_DURATION, 0, "budget", "DURATION",
+		N_("time for all measurements together (default 2m)")),
+		.min = 1, .max = 24 * 3600.0 },
+	{ OPT(struct diagnose_options, report, OPT_STRING, 0, "report", "FILE.md",
+		N_("write the whole diagnosis as Markdown")) },
+};
+
+static const struct cmd_usage usage = {
+	.line = "venturi diagnose [options] URL",
+	.about = N_("Loads a service step by step, says which kind of slow it is, and holds every cause "
+		    "of the catalogue against what was measured."),
+	.notes = N_("Exit status: 0 done, 1 the SLA is missed, 2 usage, 3 input not understood, 4 "
+		    "machine or service refused, 5 measured but invalid (the client was the limit, or "
+		    "nothing succeeded)."),
+};
+
+static void on_progress(void *ctx, const char *what, int i, int n, const struct load_progress *p)
+{
+	char label[160];
+	(void)ctx;
+	snprintf(label, sizeof(label), "[%d/%d] %s", i, n, what);
+	if (p)
+		cmd_progress_load(label, p);
+	else
+		cmd_progress("%s", label);
+}
+
+/* The point of the curve at which the SLA was judged, else the last one. */
+static const struct curve_point *judged_point(const struct diagnosis *d)
+{
+	for (int i = 0; i < d->n_curve; i++)
+		if (d->curve[i].concurrency == d->sla.concurrency)
+			return &d->curve[i];
+	return d->n_curve ? &d->curve[d->n_curve - 1] : NULL;
+}
+
+static void store(const struct cmd_common *common, const struct diagnosis *d, struct str json)
+{
+	AUTO(auto_ledger) struct ledger *ledger = NULL;
+	const struct curve_point *p = judged_point(d);
+	struct err err;
+	int64_t id;
+	const struct ledger_run entry = {
+		.kind = "diagnose",
+		.started_at = d->started_at,
+		.url = d->url,
+		.api = d->api,
+		.model = d->model,
+		.partial = d->partial,
+		.verdict = verdict_name(d->verdict),
+		.requests_per_s = p ? p->requests_per_s : NAN,
+		.p50_ms = p ? p->p50_ms : NAN,
+		.p99_ms = p ? p->p99_ms : NAN,
+		.n_ok = p ? p->n : 0,
+		.n_failed = p ? p->failed : 0,
+		.fingerprint = d->fingerprint,
+		.json = json,
+	};
+	if (!ledger_open(common->ledger, &ledger, &err) ||
+		!ledger_add(ledger, &entry, &id, &err)) {
+		cmd_warn(_("the diagnosis is not in the ledger: %s"), err.text);
+		return;
+	}
+	if (!common->quiet && !common->json)
+		printf(_("Stored as run %lld: venturi log show %lld\n"), (long long)id,
+			(long long)id);
+}
+
+static bool write_results(const struct diagnose_options *options, const struct cmd_common *common,
+	const struct diagnosis *d, struct str json, struct err *err)
+{
+	AUTO(auto_buf) struct buf text = { 0 };
+	AUTO(auto_buf) struct buf markdown = { 0 };
+	if (common->json && !cmd_write(common->json, json, err))
+		return false;
+	if (options->report) {
+		report_diagnosis_markdown(d, &markdown);
+		if (!cmd_write(options->report, buf_str(&markdown), err))
+			return false;
+	}
+	if (common->quiet || (common->json && strcmp(common->json, "-") == 0))
+		return true;
+	report_diagnosis_text(d, &text);
+	if (!cmd_write("-", buf_str(&text), err))
+		return false;
+	if (options->report)
+		printf(_("Report: %s\n"), options->report);
+	return true;
+}
+
+static int exit_code(const struct diagnosis *d)
+{
+	if (d->verdict == VERDICT_INVALID)
+		return ERR_INVALID;
+	if (d->n_curve == 0)
+		return ERR_INVALID;
+	return d->sla.present && !d->sla.met && !isnan(d->sla.measured_ms) ? 1 : 0;
+}
+
+static int run_diagnose(const struct diagnose_options *options, const struct cmd_common *common,
+	struct arena *run)
+{
+	const struct diagnose_hooks hooks = { .stop = cmd_stop_flag(), .progress = on_progress };
+	struct diagnose_config config = {
+		.load = options->load.config,
+		.concurrency = options->load.concurrency,
+		.rate_per_s = options->load.rate_per_s,
+		.budget_ns = options->budget_ns,
+	};
+	struct diagnosis d;
+	struct err err;
+	AUTO(auto_buf) struct buf json = { 0 };
+	config.load.check_client = true;
+	if (options->sla && !sla_parse(options->sla, run, &config.sla, &err))
+		return cmd_fail(&err);
+	if (config.concurrency > 0 && config.rate_per_s > 0) {
+		err_set(&err, ERR_USAGE, _("'--concurrency' and '--rate' exclude each other"));
+		return cmd_fail(&err);
+	}
+	bool ok = diagnose_run(&config, &hooks, run, &d, &err);
+	cmd_progress_clear();
+	if (!ok)
+		return cmd_fail(&err);
+	report_diagnosis_json(&d, &json);
+	bool written = write_results(options, common, &d, buf_str(&json), &err);
+	store(common, &d, buf_str(&json));
+	return written ? exit_code(&d) : cmd_fail(&err);
+}
+
+int cmd_diagnose(int argc, char **argv)
+{
+	struct arena run = { 0 };
+	struct diagnose_options options = { .budget_ns = 120 * NS_PER_S };
+	struct cmd_common common;
+	struct opt_list args;
+	struct err err;
+	int code;
+	load_options_init(&options.load);
+	const struct opt_table tables[] = {
+		{ own_rows, ARRAY_LEN(own_rows), &options },
+		{ load_workload_rows, load_n_workload_rows, &options.load },
+		{ load_shape_rows, load_n_shape_rows, &options.load },
+	};
+	if (cmd_start(&usage, tables, ARRAY_LEN(tables), argc, argv, &run, &common, &args, &code)) {
+		if (args.n == 1) {
+			options.load.config.url = args.items[0];
+			code = run_diagnose(&options, &common, &run);
+		} else {
+			err_set(&err, ERR_USAGE, args.n == 0 ? _("no URL given") :
+							       _("one URL expected"));
+			err_hint(&err, _("'venturi diagnose --help' shows how it is used"));
+			code = cmd_fail(&err);
+		}
+	}
+	arena_release(&run);
+	return code;
+}

@@ -1,0 +1,157 @@
+/*
+ * venturi load: options in, one measurement, result out.
+ */
+#include "cmd/cmd.h"
+#include "cmd/common.h"
+
+#include "base/i18n.h"
+#include "ledger/ledger.h"
+#include "load/options.h"
+#include "report/report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct cmd_usage usage = {
+	.line = "venturi load [options] URL",
+	.about = N_("Loads an inference service and reports latency, throughput, failures, and whether "
+		    "the load generator itself was the limit."),
+	.notes = N_("Exit status: 0 done, 2 usage, 3 input not understood, 4 machine or service "
+		    "refused, 5 measured but invalid (the client was the limit, or nothing succeeded)."),
+};
+
+static void on_progress(void *ctx, const struct load_progress *p)
+{
+	cmd_progress_load(ctx, p);
+}
+
+static struct ledger_run ledger_entry(const struct load_run *r, struct str json)
+{
+	static const char *const verdicts[] = { "ok", "limited", "unknown" };
+	const struct hist *latency = &r->metrics[LOAD_LATENCY];
+	return (struct ledger_run){
+		.kind = "load",
+		.started_at = r->started_at,
+		.url = r->url,
+		.api = r->api,
+		.model = r->model,
+		.partial = r->partial,
+		.verdict = verdicts[r->client.verdict],
+		.requests_per_s = r->throughput.requests_per_s,
+		.p50_ms = latency->n ? (double)hist_quantile(latency, 0.5) / 1e6 : NAN,
+		.p99_ms = latency->n >= 100 ? (double)hist_quantile(latency, 0.99) / 1e6 : NAN,
+		.n_ok = r->requests.ok,
+		.n_failed = r->requests.failed,
+		.fingerprint = r->fingerprint,
+		.json = json,
+	};
+}
+
+/* A run that cannot be stored is still a run: the ledger's error is a warning. */
+static void store(const struct cmd_common *common, const struct load_run *r, struct str json)
+{
+	AUTO(auto_ledger) struct ledger *ledger = NULL;
+	const struct ledger_run entry = ledger_entry(r, json);
+	struct err err;
+	int64_t id;
+	if (!ledger_open(common->ledger, &ledger, &err) ||
+		!ledger_add(ledger, &entry, &id, &err)) {
+		cmd_warn(_("the run is not in the ledger: %s"), err.text);
+		return;
+	}
+	if (!common->quiet && !common->json)
+		printf(_("Stored as run %lld: venturi log show %lld\n"), (long long)id,
+			(long long)id);
+}
+
+static bool write_result(const struct cmd_common *common, const struct load_run *r, struct str json,
+	struct err *err)
+{
+	AUTO(auto_buf) struct buf text = { 0 };
+	if (common->json && !cmd_write(common->json, json, err))
+		return false;
+	if (common->quiet || (common->json && strcmp(common->json, "-") == 0))
+		return true;
+	report_load_text(r, &text);
+	return cmd_write("-", buf_str(&text), err);
+}
+
+static int judge(const struct load_run *r)
+{
+	if (r->requests.ok == 0) {
+		cmd_warn(_("no request succeeded: %s"),
+			r->first_error ? r->first_error : _("nothing was answered in time"));
+		return ERR_INVALID;
+	}
+	if (r->client.verdict == LOAD_CLIENT_LIMITED) {
+		cmd_warn(_("the measurement is invalid: %s"), r->client.why);
+		return ERR_INVALID;
+	}
+	return 0;
+}
+
+static bool measure(const struct load_options *options, struct arena *run, struct load_run *r,
+	struct err *err)
+{
+	const struct load_hooks hooks = {
+		.stop = cmd_stop_flag(),
+		.progress = on_progress,
+		.ctx = (void *)options->config.url,
+	};
+	struct load_shape shape;
+	struct load *load;
+	if (!load_options_shape(options, &shape, err) ||
+		!load_open(&options->config, run, &load, err))
+		return false;
+	bool ok = load_measure(load, &shape, &hooks, run, r, err);
+	if (ok)
+		load_self_check(load, &shape, run, r);
+	load_close(load);
+	cmd_progress_clear();
+	return ok;
+}
+
+static int run_load(struct load_options *options, const struct cmd_common *common,
+	struct arena *run)
+{
+	struct load_run *r = arena_new(run, struct load_run);
+	AUTO(auto_buf) struct buf json = { 0 };
+	struct err err;
+	options->config.check_client = strcmp(options->check_client, "auto") == 0;
+	if (!measure(options, run, r, &err))
+		return cmd_fail(&err);
+	report_load_json(r, &json);
+	bool written = write_result(common, r, buf_str(&json), &err);
+	store(common, r, buf_str(&json));
+	return written ? judge(r) : cmd_fail(&err);
+}
+
+int cmd_load(int argc, char **argv)
+{
+	struct arena run = { 0 };
+	struct load_options options;
+	struct cmd_common common;
+	struct opt_list args;
+	struct err err;
+	int code;
+	load_options_init(&options);
+	const struct opt_table tables[] = {
+		{ load_workload_rows, load_n_workload_rows, &options },
+		{ load_shape_rows, load_n_shape_rows, &options },
+		{ load_window_rows, load_n_window_rows, &options },
+	};
+	if (cmd_start(&usage, tables, ARRAY_LEN(tables), argc, argv, &run, &common, &args, &code)) {
+		if (args.n == 1) {
+			options.config.url = args.items[0];
+			code = run_load(&options, &common, &run);
+		} else {
+			err_set(&err, ERR_USAGE, args.n == 0 ? _("no URL given") :
+							       _("one URL expected"));
+			err_hint(&err, _("'venturi load --help' shows how it is used"));
+			code = cmd_fail(&err);
+		}
+	}
+	arena_release(&run);
+	return code;
+}

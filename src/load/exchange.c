@@ -1,0 +1,132 @@
+#include "load/exchange.h"
+
+#include "base/i18n.h"
+
+#include <stdio.h>
+
+void exchange_release(struct exchange *x)
+{
+	sse_release(&x->sse);
+	buf_release(&x->body);
+}
+
+void exchange_begin(struct exchange *x, const struct endpoint *endpoint, int64_t planned_ns,
+	int64_t sent_ns, struct hist *gaps)
+{
+	x->endpoint = endpoint;
+	http_reset(&x->http, false);
+	sse_reset(&x->sse);
+	buf_clear(&x->body);
+	reply_reset(&x->reply);
+	x->planned_ns = planned_ns;
+	x->sent_ns = sent_ns;
+	x->first_byte_ns = x->first_token_ns = x->last_token_ns = 0;
+	x->gaps = gaps;
+}
+
+static bool is_good_status(const struct exchange *x)
+{
+	return x->http.status >= 200 && x->http.status < 300;
+}
+
+static bool on_event(void *ctx, struct sse_event event)
+{
+	struct exchange *x = ctx;
+	int64_t before = x->reply.token_events;
+	if (str_eq(event.type, STR("error")) && !x->reply.error) {
+		x->reply.error = true;
+		snprintf(x->reply.error_text, sizeof(x->reply.error_text), "%.*s",
+			(int)(event.data.len < 190 ? event.data.len : 190), event.data.s);
+		return true;
+	}
+	x->endpoint->read_event(&x->reply, event.data);
+	if (x->reply.token_events == before)
+		return true;
+	if (!x->first_token_ns)
+		x->first_token_ns = x->now_ns;
+	else if (x->gaps)
+		hist_record(x->gaps, x->now_ns - x->last_token_ns);
+	x->last_token_ns = x->now_ns;
+	return true;
+}
+
+/* How much of this answer's body is worth keeping. */
+static size_t body_limit(const struct exchange *x)
+{
+	if (!is_good_status(x))
+		return EXCHANGE_ERROR_BODY_MAX;
+	return x->endpoint->read_body ? EXCHANGE_BODY_MAX : 0;
+}
+
+static bool on_body(void *ctx, struct str piece)
+{
+	struct exchange *x = ctx;
+	if (is_good_status(x) && x->http.event_stream && x->endpoint->read_event)
+		return sse_feed(&x->sse, piece, on_event, x);
+	size_t limit = body_limit(x);
+	size_t room = limit > x->body.len ? limit - x->body.len : 0;
+	buf_add(&x->body, (struct str){ piece.s, piece.len < room ? piece.len : room });
+	return true;
+}
+
+static enum exchange_result result_of(enum http_result r)
+{
+	static const enum exchange_result results[] = {
+		[HTTP_MORE] = EXCHANGE_MORE,
+		[HTTP_DONE] = EXCHANGE_DONE,
+		[HTTP_ERROR] = EXCHANGE_BROKEN,
+	};
+	return results[r];
+}
+
+enum exchange_result exchange_feed(struct exchange *x, struct str bytes, int64_t now_ns,
+	size_t *ret_used)
+{
+	x->now_ns = now_ns;
+	if (!x->first_byte_ns)
+		x->first_byte_ns = now_ns;
+	return result_of(http_feed(&x->http, bytes.s, bytes.len, ret_used, on_body, x));
+}
+
+enum exchange_result exchange_end(struct exchange *x)
+{
+	return result_of(http_end(&x->http));
+}
+
+/* One line of a body for an error message. */
+static int one_line(struct buf *body)
+{
+	size_t n = 0;
+	while (n < body->len && n < 160 && (unsigned char)body->s[n] >= ' ')
+		n++;
+	return (int)n;
+}
+
+bool exchange_judge(struct exchange *x, enum load_failure *ret_failure, char *why, size_t why_size)
+{
+	const struct endpoint *e = x->endpoint;
+	if (!is_good_status(x)) {
+		*ret_failure = LOAD_FAIL_STATUS;
+		snprintf(why, why_size, _("HTTP status %d: %.*s"), x->http.status, one_line(&x->body),
+			x->body.s ? x->body.s : "");
+		return false;
+	}
+	if (!x->http.event_stream && e->read_body)
+		e->read_body(&x->reply, buf_str(&x->body));
+	if (x->reply.error) {
+		*ret_failure = LOAD_FAIL_ERROR_EVENT;
+		snprintf(why, why_size, _("error inside the answer: %s"), x->reply.error_text);
+		return false;
+	}
+	if (e->makes_tokens && !x->reply.finished) {
+		*ret_failure = LOAD_FAIL_STREAM_CUT;
+		snprintf(why, why_size, _("the answer ended without its finish marker"));
+		return false;
+	}
+	if (e->makes_tokens && x->reply.token_events == 0) {
+		*ret_failure = LOAD_FAIL_EMPTY;
+		snprintf(why, why_size, _("the answer holds no token"));
+		return false;
+	}
+	return true;
+}

@@ -1,0 +1,67 @@
+/*
+ * exchange.h - one request and its answer: the stamps, the bytes as they arrive, and the judgement
+ * at the end. Knows nothing of sockets; whoever has them feeds it.
+ *
+ * A success is a 2xx status, no error inside, the protocol's finish marker and at least one token
+ * (where the protocol has such things).
+ */
+#ifndef VENTURI_LOAD_EXCHANGE_H
+#define VENTURI_LOAD_EXCHANGE_H
+
+#include "load/endpoint.h"
+#include "net/http.h"
+#include "net/sse.h"
+#include "record/load_run.h"
+#include "stats/hist.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	EXCHANGE_BODY_MAX = 64 * 1024 * 1024, /* kept of an answer that is read whole */
+	EXCHANGE_ERROR_BODY_MAX = 512,        /* kept of an answer with a bad status */
+};
+
+struct exchange {
+	const struct endpoint *endpoint;
+	struct http http;
+	struct sse sse;
+	struct buf body;
+	struct reply reply;
+	int64_t planned_ns;
+	int64_t sent_ns;
+	int64_t first_byte_ns;  /* 0: none yet */
+	int64_t first_token_ns; /* likewise */
+	int64_t last_token_ns;
+	int64_t now_ns;         /* when the bytes under way arrived */
+	int64_t failed_events;  /* events that could not be parsed */
+	struct hist *gaps;      /* where gaps between token events go; NULL: not recorded */
+};
+
+enum exchange_result {
+	EXCHANGE_MORE,
+	EXCHANGE_DONE,  /* the answer is complete: exchange_judge says whether it is good */
+	EXCHANGE_BROKEN, /* not HTTP, or cut off */
+};
+
+void exchange_release(struct exchange *x);
+
+/* A new request on a connection; the stamps are the caller's. */
+void exchange_begin(struct exchange *x, const struct endpoint *endpoint, int64_t planned_ns,
+	int64_t sent_ns, struct hist *gaps);
+
+/* Bytes that arrived at now_ns; ret_used as http_feed. */
+enum exchange_result exchange_feed(struct exchange *x, struct str bytes, int64_t now_ns,
+	size_t *ret_used);
+
+/* The connection ended at now_ns. */
+enum exchange_result exchange_end(struct exchange *x);
+
+/*
+ * What a complete answer was worth.
+ *
+ * returns  true for a success; else *ret_failure and a sentence in why
+ */
+bool exchange_judge(struct exchange *x, enum load_failure *ret_failure, char *why, size_t why_size);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * internal.h - what the files of load/ know of an opened load, and nobody else.
+ */
+#ifndef VENTURI_LOAD_INTERNAL_H
+#define VENTURI_LOAD_INTERNAL_H
+
+#include "load/endpoint.h"
+#include "load/load.h"
+#include "load/worker.h"
+#include "load/workload.h"
+#include "net/conn.h"
+#include "net/url.h"
+
+struct load {
+	struct load_config config;
+	struct url url;
+	struct conn_target target;
+	const struct endpoint *endpoint;
+	const char *model;
+	bool streaming;
+	struct workload workload;
+	struct load_slo slo;
+};
+
+/* How many threads one measurement gets. */
+int load_n_threads(const struct load *load, const struct load_shape *shape);
+
+/* Merges what the workers counted into the run; the window is decided by then. */
+void load_summarize(const struct load *load, const struct load_shared *shared,
+	struct worker *workers, struct arena *run, struct load_run *r);
+
+/* API and model where the user did not say them. */
+bool load_discover(struct load *load, struct arena *run, struct err *err) NODISCARD;
+
+#endif

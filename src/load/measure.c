@@ -1,0 +1,318 @@
+/*
+ * measure.c - one measurement: workers are started, the window is opened when the service has
+ * settled and closed in time, and what they counted becomes a load_run.
+ */
+#include "load/internal.h"
+
+#include "base/clock.h"
+#include "base/i18n.h"
+#include "stats/steady.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <sys/resource.h>
+
+static const int64_t tick_ns = 10 * NS_PER_MS;
+static const int64_t progress_ns = 500 * NS_PER_MS;
+static const int64_t warmup_max_ns = 10 * NS_PER_S;
+static const int64_t drain_min_ns = 1 * NS_PER_S;
+static const int64_t gone_after_ns = 5 * NS_PER_S;
+static const int64_t never_good_after_ns = 2 * NS_PER_S;
+
+enum { EARLY_MIN = 20, EARLY_CHECK_EVERY = 10 };
+
+/* The controller's own state during one measurement. */
+struct control {
+	struct load *load;
+	const struct load_shape *shape;
+	const struct load_hooks *hooks;
+	struct load_shared *shared;
+	struct worker *workers;
+	int64_t n_checked; /* early completions at the last search for the steady state */
+	int64_t last_progress_ns;
+	int64_t drain_until_ns;
+	bool settled;
+	bool partial;
+};
+
+int load_n_threads(const struct load *load, const struct load_shape *shape)
+{
+	int64_t n = load->config.threads > 0 ? load->config.threads : 1;
+	if (shape->rate_per_s <= 0 && n > shape->concurrency)
+		n = shape->concurrency;
+	return (int)(n > LOAD_THREADS_MAX ? LOAD_THREADS_MAX : n < 1 ? 1 : n);
+}
+
+/* Every connection is a descriptor: the soft limit is raised to the hard one. */
+static void raise_file_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static bool check_file_limit(int64_t connections, struct err *err)
+{
+	struct rlimit limit;
+	raise_file_limit();
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+		limit.rlim_cur >= (rlim_t)connections + 64)
+		return true;
+	err_set(err, ERR_SYSTEM, _("%lld connections need more open files than the limit of %llu"),
+		(long long)connections, (unsigned long long)limit.rlim_cur);
+	return err_hint(err, _("raise it with 'ulimit -n' or lower '--concurrency'"));
+}
+
+static void open_window(struct control *c, int64_t now_ns)
+{
+	struct load_shared *shared = c->shared;
+	if (c->shape->duration_ns > 0)
+		atomic_store(&shared->window_end_ns, now_ns + c->shape->duration_ns);
+	atomic_store(&shared->window_start_ns, now_ns);
+}
+
+/*
+ * Has the latency of the first completions settled? Looks only when enough have come since the last
+ * time.
+ */
+static bool has_settled(struct control *c)
+{
+	int64_t n = c->shared->n_early, min = 2 * c->shape->concurrency;
+	size_t cut;
+	if (min < EARLY_MIN)
+		min = EARLY_MIN;
+	if (n < min || (n < c->n_checked + EARLY_CHECK_EVERY && n < LOAD_EARLY_MAX))
+		return false;
+	c->n_checked = n;
+	pthread_mutex_lock(&c->shared->early_lock);
+	bool settled = steady_mser5(c->shared->early_ms, (size_t)n, &cut);
+	pthread_mutex_unlock(&c->shared->early_lock);
+	return settled;
+}
+
+/* A warm-up longer than this share of the run would be a second run. */
+static int64_t warmup_limit_ns(const struct load_shape *shape)
+{
+	if (shape->duration_ns > 0 && shape->duration_ns < warmup_max_ns)
+		return shape->duration_ns;
+	return warmup_max_ns;
+}
+
+static void step_warmup(struct control *c, int64_t now_ns)
+{
+	struct load_shared *shared = c->shared;
+	int64_t elapsed = now_ns - shared->start_ns;
+	switch (c->shape->warmup) {
+	case LOAD_WARMUP_TIME:
+		if (elapsed >= c->shape->warmup_ns) {
+			c->settled = true;
+			open_window(c, now_ns);
+		}
+		break;
+	case LOAD_WARMUP_AUTO:
+		c->settled = has_settled(c);
+		if (c->settled || elapsed >= warmup_limit_ns(c->shape) ||
+			(c->shape->requests > 0 &&
+				shared->n_early >= c->shape->requests + 2 * c->shape->concurrency))
+			open_window(c, now_ns);
+		break;
+	case LOAD_WARMUP_NONE:
+	case LOAD_WARMUP_REQUESTS:
+		break;
+	}
+}
+
+/* With a warm-up by requests a worker opens the window; only its end is set here. */
+static void close_by_time(struct control *c)
+{
+	struct load_shared *shared = c->shared;
+	if (shared->window_end_ns == INT64_MAX && c->shape->duration_ns > 0)
+		atomic_store(&shared->window_end_ns,
+			shared->window_start_ns + c->shape->duration_ns);
+}
+
+static void begin_drain(struct control *c, int64_t now_ns)
+{
+	int64_t grace = c->shape->duration_ns / 5;
+	if (grace < drain_min_ns)
+		grace = drain_min_ns;
+	if (grace > c->shared->timeout_ns)
+		grace = c->shared->timeout_ns;
+	c->drain_until_ns = now_ns + grace;
+	atomic_store(&c->shared->phase, PHASE_DRAIN);
+}
+
+/* Nothing answers any more, or nothing ever did. */
+static bool target_is_gone(const struct control *c, int64_t now_ns)
+{
+	const struct load_shared *shared = c->shared;
+	int64_t enough = c->shape->concurrency > 10 ? c->shape->concurrency : 10;
+	if (shared->last_success_ns == 0)
+		return now_ns - shared->start_ns > never_good_after_ns &&
+			shared->n_all_failed >= enough;
+	return now_ns - shared->last_success_ns > gone_after_ns && shared->n_gone >= enough;
+}
+
+static void stop_now(struct control *c)
+{
+	c->partial = true;
+	atomic_store(&c->shared->phase, PHASE_STOP);
+}
+
+static void show_progress(struct control *c, int64_t now_ns)
+{
+	struct load_shared *shared = c->shared;
+	if (!c->hooks || !c->hooks->progress || now_ns - c->last_progress_ns < progress_ns)
+		return;
+	c->last_progress_ns = now_ns;
+	bool warming_up = shared->window_start_ns == INT64_MAX;
+	int64_t from = warming_up ? shared->start_ns : shared->window_start_ns;
+	double elapsed = (double)(now_ns - from) / 1e9;
+	int64_t done = warming_up ? shared->n_early : shared->n_done;
+	struct load_progress p = {
+		.warming_up = warming_up,
+		.elapsed_s = elapsed,
+		.expected_s = c->shape->duration_ns > 0 ? (double)c->shape->duration_ns / 1e9 : NAN,
+		.done = done,
+		.expected = c->shape->requests,
+		.failed = shared->n_failed,
+		.in_flight = shared->n_open,
+		.requests_per_s = elapsed > 0 ? (double)done / elapsed : 0,
+		.output_tokens_per_s = shared->streaming && !warming_up && elapsed > 0 ?
+			(double)shared->n_token_events / elapsed :
+			NAN,
+	};
+	c->hooks->progress(c->hooks->ctx, &p);
+}
+
+static bool all_finished(const struct control *c)
+{
+	for (int i = 0; i < c->shared->n_threads; i++)
+		if (!atomic_load(&c->workers[i].finished))
+			return false;
+	return true;
+}
+
+static void control_loop(struct control *c)
+{
+	struct load_shared *shared = c->shared;
+	while (!all_finished(c)) {
+		clock_sleep_until(clock_now_ns() + tick_ns);
+		int64_t now = clock_now_ns();
+		if ((c->hooks && c->hooks->stop && atomic_load(c->hooks->stop)) ||
+			target_is_gone(c, now))
+			stop_now(c);
+		if (shared->window_start_ns == INT64_MAX)
+			step_warmup(c, now);
+		else
+			close_by_time(c);
+		if (shared->phase == PHASE_RUN && now >= shared->window_end_ns)
+			begin_drain(c, now);
+		if (shared->phase == PHASE_DRAIN && now >= c->drain_until_ns)
+			atomic_store(&shared->phase, PHASE_STOP);
+		show_progress(c, now);
+	}
+}
+
+/* The window of a run that ended by requests, or early. */
+static void settle_window(struct control *c)
+{
+	struct load_shared *shared = c->shared;
+	int64_t now = clock_now_ns(), last = 0;
+	if (shared->window_start_ns == INT64_MAX)
+		shared->window_start_ns = now;
+	if (shared->window_end_ns <= now)
+		return;
+	for (int i = 0; i < shared->n_threads; i++)
+		if (c->workers[i].counts.last_end_ns > last)
+			last = c->workers[i].counts.last_end_ns;
+	bool by_requests = c->shape->requests > 0 && !c->partial;
+	shared->window_end_ns = by_requests && last > shared->window_start_ns ? last : now;
+}
+
+static bool start_workers(struct control *c, struct arena *run, struct err *err)
+{
+	struct load_shared *shared = c->shared;
+	int n = shared->n_threads;
+	for (int i = 0; i < n; i++) {
+		int64_t slots = c->shape->concurrency / n + (i < c->shape->concurrency % n);
+		worker_init(&c->workers[i], shared, i, slots, run);
+	}
+	for (int i = 0; i < n; i++) {
+		int code = pthread_create(&c->workers[i].thread, NULL, worker_run, &c->workers[i]);
+		if (code == 0)
+			continue;
+		atomic_store(&shared->phase, PHASE_STOP);
+		for (int k = 0; k < i; k++)
+			pthread_join(c->workers[k].thread, NULL);
+		return err_set(err, ERR_SYSTEM, _("cannot start a thread: %s"), strerror(code));
+	}
+	return true;
+}
+
+static void init_shared(struct control *c, struct arena *run)
+{
+	struct load *load = c->load;
+	struct load_shared *shared = c->shared;
+	*shared = (struct load_shared){
+		.endpoint = load->endpoint,
+		.workload = &load->workload,
+		.target = &load->target,
+		.shape = c->shape,
+		.slo = load->slo,
+		.streaming = load->streaming,
+		.timeout_ns = load->config.timeout_ns,
+		.seed = load->config.seed,
+		.n_threads = load_n_threads(load, c->shape),
+		.window_start_ns = INT64_MAX,
+		.window_end_ns = INT64_MAX,
+		.early_ms = arena_new_n(run, double, LOAD_EARLY_MAX),
+	};
+	pthread_mutex_init(&shared->early_lock, NULL);
+	shared->start_ns = clock_now_ns();
+	if (c->shape->warmup == LOAD_WARMUP_NONE) {
+		c->settled = true;
+		open_window(c, shared->start_ns);
+	}
+	c->settled |= c->shape->warmup == LOAD_WARMUP_REQUESTS;
+}
+
+bool load_measure(struct load *load, const struct load_shape *shape, const struct load_hooks *hooks,
+	struct arena *run, struct load_run *ret_run, struct err *err)
+{
+	struct control c = { .load = load, .shape = shape, .hooks = hooks };
+	char started_at[32];
+	time_t wall = time(NULL);
+	if (!check_file_limit(shape->rate_per_s > 0 ? shape->max_in_flight : shape->concurrency, err))
+		return false;
+	strftime(started_at, sizeof(started_at), "%Y-%m-%dT%H:%M:%SZ", gmtime(&wall));
+	c.shared = arena_new(run, struct load_shared);
+	init_shared(&c, run);
+	c.workers = arena_new_n(run, struct worker, (size_t)c.shared->n_threads);
+	bool ok = start_workers(&c, run, err);
+	if (ok) {
+		control_loop(&c);
+		for (int i = 0; i < c.shared->n_threads; i++)
+			pthread_join(c.workers[i].thread, NULL);
+	}
+	for (int i = 0; ok && i < c.shared->n_threads; i++)
+		if (c.workers[i].failed) {
+			*err = c.workers[i].err;
+			ok = false;
+		}
+	if (ok) {
+		struct load_run r = { .partial = c.partial };
+		settle_window(&c);
+		r.started_at = arena_strdup(run, started_at);
+		r.window.steady = c.settled;
+		load_summarize(load, c.shared, c.workers, run, &r);
+		*ret_run = r;
+	}
+	for (int i = 0; i < c.shared->n_threads; i++)
+		worker_release(&c.workers[i]);
+	pthread_mutex_destroy(&c.shared->early_lock);
+	return ok;
+}

@@ -1,0 +1,138 @@
+#include "load/options.h"
+
+#include "base/clock.h"
+#include "base/i18n.h"
+#include "base/units.h"
+#include "load/endpoint.h"
+#include "load/worker.h"
+
+#include <string.h>
+
+#define WEEK_S (7 * 24 * 3600.0)
+
+const struct opt load_workload_rows[] = {
+	{ OPT_HEADING, .help = N_("What is sent:") },
+	{ OPT(struct load_options, config.api, OPT_CHOICE, 0, "api", "API",
+		N_("openai-chat, openai-completions, openai-embeddings or http (default: from the "
+		   "URL's path, else by asking the service)")),
+		.choices = ENDPOINT_CHOICES },
+	{ OPT(struct load_options, config.model, OPT_STRING, 0, "model", "NAME",
+		N_("model to ask for (default: the first of /v1/models)")) },
+	{ OPT(struct load_options, config.input_file, OPT_STRING, 0, "input", "FILE.jsonl",
+		N_("prompts, one JSON object a line with 'prompt', 'messages', 'input' or 'body'; with "
+		   "--api http each line is a body")) },
+	{ OPT(struct load_options, config.input_tokens, OPT_STRING, 0, "input-tokens", "DIST",
+		N_("length of synthetic prompts: 128, uniform:32..512, normal:MEAN,SD, "
+		   "lognormal:MEAN,CV, file:PATH (default 64)")) },
+	{ OPT(struct load_options, config.output_tokens, OPT_STRING, 0, "output-tokens", "DIST",
+		N_("tokens to ask for in an answer, likewise (default 64)")) },
+	{ OPT(struct load_options, config.data, OPT_STRING, 0, "data", "TEXT|@FILE",
+		N_("body to POST with --api http (default: GET without a body)")) },
+	{ OPT(struct load_options, config.stream, OPT_FLAG, 0, "stream", NULL,
+		N_("ask for a stream of tokens (default where the API has one; --no-stream: do not)")) },
+	{ OPT(struct load_options, config.headers, OPT_LIST, 'H', "header", "'NAME: VALUE'",
+		N_("header to send with every request; may be repeated")) },
+	{ OPT(struct load_options, config.insecure, OPT_FLAG, 0, "insecure", NULL,
+		N_("do not verify the server's certificate")) },
+	{ OPT(struct load_options, config.timeout_ns, OPT_DURATION, 0, "timeout", "DURATION",
+		N_("a request that takes longer has failed (default 60s)")),
+		.min = 1e-3, .max = WEEK_S },
+	{ OPT(struct load_options, config.seed, OPT_INT, 0, "seed", "N",
+		N_("seed of prompts and arrivals (default 1)")) },
+	{ OPT(struct load_options, config.tags, OPT_LIST, 0, "tag", "KEY=VALUE",
+		N_("entry for the fingerprint of the run; may be repeated")) },
+};
+const size_t load_n_workload_rows = ARRAY_LEN(load_workload_rows);
+
+const struct opt load_shape_rows[] = {
+	{ OPT_HEADING, .help = N_("How it is sent:") },
+	{ OPT(struct load_options, concurrency, OPT_INT, 'c', "concurrency", "N",
+		N_("closed loop: N requests in flight, each followed by the next (default 8)")),
+		.min = 1, .max = LOAD_CONNECTIONS_MAX },
+	{ OPT(struct load_options, rate_per_s, OPT_DOUBLE, 0, "rate", "R",
+		N_("open loop: R requests a second, whether the service keeps up or not")),
+		.min = 1e-3, .max = 1e7 },
+	{ OPT(struct load_options, config.threads, OPT_INT, 0, "threads", "N",
+		N_("load threads (default 1)")),
+		.min = 1, .max = LOAD_THREADS_MAX },
+};
+const size_t load_n_shape_rows = ARRAY_LEN(load_shape_rows);
+
+const struct opt load_window_rows[] = {
+	{ OPT(struct load_options, arrival, OPT_CHOICE, 0, "arrival", "constant|poisson",
+		N_("with --rate: even spacing or a Poisson process (default poisson)")),
+		.choices = "constant|poisson" },
+	{ OPT(struct load_options, max_in_flight, OPT_INT, 0, "max-in-flight", "N",
+		N_("with --rate: never more than N at a time; arrivals then wait in the client, which "
+		   "response_ms shows")),
+		.min = 1, .max = LOAD_CONNECTIONS_MAX },
+	{ OPT_HEADING, .help = N_("How long:") },
+	{ OPT(struct load_options, duration_ns, OPT_DURATION, 'd', "duration", "DURATION",
+		N_("length of the measurement, warm-up not included (default 10s)")),
+		.min = 1e-3, .max = WEEK_S },
+	{ OPT(struct load_options, requests, OPT_INT, 'n', "requests", "N",
+		N_("number of requests instead of a duration, warm-up not included")),
+		.min = 1, .max = 1e12 },
+	{ OPT(struct load_options, warmup, OPT_STRING, 0, "warmup", "auto|none|N|DURATION",
+		N_("discard the first requests: until latency has settled, none, N requests or a time "
+		   "(default auto)")) },
+	{ OPT_HEADING, .help = N_("What is judged:") },
+	{ OPT(struct load_options, config.slo, OPT_STRING, 0, "slo", "ttft=T,itl=T,e2e=T",
+		N_("objectives that a good request meets all of; reports goodput")) },
+	{ OPT(struct load_options, check_client, OPT_CHOICE, 0, "check-client", "auto|off",
+		N_("whether the load generator itself was the limit (default auto)")),
+		.choices = "auto|off" },
+};
+const size_t load_n_window_rows = ARRAY_LEN(load_window_rows);
+
+void load_options_init(struct load_options *o)
+{
+	*o = (struct load_options){
+		.config = { .stream = true, .timeout_ns = 60 * NS_PER_S, .seed = 1 },
+		.check_client = "auto",
+		.arrival = "poisson",
+		.warmup = "auto",
+	};
+}
+
+static bool parse_warmup(const char *text, struct load_shape *shape, struct err *err)
+{
+	if (strcmp(text, "auto") == 0) {
+		shape->warmup = LOAD_WARMUP_AUTO;
+	} else if (strcmp(text, "none") == 0 || strcmp(text, "0") == 0) {
+		shape->warmup = LOAD_WARMUP_NONE;
+	} else if (str_to_i64(str_of(text), &shape->warmup_requests) && shape->warmup_requests > 0) {
+		shape->warmup = LOAD_WARMUP_REQUESTS;
+	} else if (units_parse_duration(str_of(text), &shape->warmup_ns)) {
+		shape->warmup = LOAD_WARMUP_TIME;
+	} else {
+		return err_set(err, ERR_USAGE,
+			_("'--warmup' takes auto, none, a number of requests or a duration, not '%s'"),
+			text);
+	}
+	return true;
+}
+
+bool load_options_shape(const struct load_options *o, struct load_shape *ret_shape, struct err *err)
+{
+	struct load_shape shape = {
+		.concurrency = o->concurrency > 0 ? o->concurrency : LOAD_DEFAULT_CONCURRENCY,
+		.rate_per_s = o->rate_per_s,
+		.poisson = strcmp(o->arrival, "poisson") == 0,
+		.max_in_flight = o->max_in_flight,
+		.duration_ns = o->duration_ns,
+		.requests = o->requests,
+	};
+	if (o->concurrency > 0 && o->rate_per_s > 0)
+		return err_set(err, ERR_USAGE, _("'--concurrency' and '--rate' exclude each other"));
+	if (o->duration_ns > 0 && o->requests > 0)
+		return err_set(err, ERR_USAGE, _("'--duration' and '--requests' exclude each other"));
+	if (o->max_in_flight > 0 && o->rate_per_s <= 0)
+		return err_set(err, ERR_USAGE, _("'--max-in-flight' goes with '--rate'"));
+	if (shape.duration_ns == 0 && shape.requests == 0)
+		shape.duration_ns = LOAD_DEFAULT_DURATION_S * NS_PER_S;
+	if (!parse_warmup(o->warmup, &shape, err))
+		return false;
+	*ret_shape = shape;
+	return true;
+}

@@ -1,0 +1,43 @@
+/*
+ * options.h - the options that say what is sent and how, shared by the commands that make load.
+ */
+#ifndef VENTURI_LOAD_OPTIONS_H
+#define VENTURI_LOAD_OPTIONS_H
+
+#include "base/opt.h"
+#include "load/load.h"
+
+struct load_options {
+	struct load_config config;
+	const char *check_client; /* "auto" or "off" */
+	int64_t concurrency;      /* 0: not given */
+	double rate_per_s;        /* 0: not given */
+	const char *arrival;
+	int64_t max_in_flight;
+	int64_t duration_ns; /* 0: not given */
+	int64_t requests;    /* 0: not given */
+	const char *warmup;
+};
+
+enum { LOAD_DEFAULT_CONCURRENCY = 8, LOAD_DEFAULT_DURATION_S = 10 };
+
+/* What the rows stand at before parsing. */
+void load_options_init(struct load_options *o);
+
+/* What is sent: API, model, prompts, headers, timeouts. Offsets into struct load_options. */
+extern const struct opt load_workload_rows[];
+extern const size_t load_n_workload_rows;
+
+/* How it is sent: concurrency or rate. */
+extern const struct opt load_shape_rows[];
+extern const size_t load_n_shape_rows;
+
+/* How long: duration or requests, warm-up, and what is reported. */
+extern const struct opt load_window_rows[];
+extern const size_t load_n_window_rows;
+
+/* The shape that the options ask for; ERR_USAGE when they contradict each other. */
+bool load_options_shape(const struct load_options *o, struct load_shape *ret_shape,
+	struct err *err) NODISCARD;
+
+#endif

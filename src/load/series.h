@@ -1,0 +1,54 @@
+/*
+ * series.h - what happened in each second of the window: one per thread, merged at the end.
+ *
+ * Latencies of a second are kept in 16 buckets an octave (middle within 3.2 %), 2.6 KB a second.
+ */
+#ifndef VENTURI_LOAD_SERIES_H
+#define VENTURI_LOAD_SERIES_H
+
+#include "base/arena.h"
+#include "record/load_run.h"
+
+#include <stdint.h>
+
+enum {
+	SERIES_SUB_BITS = 4,
+	SERIES_N_BUCKETS = (HIST_MAX_BITS - SERIES_SUB_BITS + 1) << SERIES_SUB_BITS,
+	SERIES_MAX_S = 7 * 24 * 3600, /* later seconds are added to the last */
+};
+
+struct series_second {
+	int64_t requests;
+	int64_t errors;
+	int64_t token_events;
+	double in_flight_s; /* integral over the second */
+	uint32_t counts[SERIES_N_BUCKETS];
+};
+
+struct series {
+	struct series_second **seconds;
+	int64_t n;
+	int64_t cap;
+};
+
+void series_release(struct series *s);
+
+/* The second that holds t_ns from the start of the window; t_ns >= 0. */
+struct series_second *series_at(struct series *s, int64_t t_ns);
+
+void series_record(struct series *s, int64_t t_ns, bool ok, int64_t latency_ns);
+
+/* Adds level requests in flight from from_ns to to_ns. */
+void series_in_flight(struct series *s, int64_t from_ns, int64_t to_ns, int64_t level);
+
+/*
+ * Merges the series of all threads.
+ *
+ * duration_s         of the window: the last second may be a part of one
+ * tokens_per_event   NAN: events are not counted as tokens
+ * returns            [*ret_n], in the arena
+ */
+struct load_second *series_merge(const struct series *const *all, int n_threads, double duration_s,
+	double tokens_per_event, struct arena *run, int64_t *ret_n);
+
+#endif

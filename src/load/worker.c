@@ -1,0 +1,826 @@
+#include "load/worker.h"
+
+#include "base/clock.h"
+#include "base/i18n.h"
+#include "base/units.h"
+#include "load/exchange.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+enum {
+	READ_BYTES = 256 * 1024,
+	SLOT_CHUNK = 64, /* slots are made so many at a time */
+};
+
+static const int64_t reconnect_pause_ns = 50 * NS_PER_MS;
+static const int64_t idle_check_ns = 20 * NS_PER_MS; /* how often phases are looked at */
+/* A stamp further away than this is a stepped clock, not a delay. */
+static const int64_t stamp_max_ns = 5 * NS_PER_S;
+
+enum slot_state {
+	SLOT_IDLE,    /* no request */
+	SLOT_BUSY,    /* a request is under way */
+	SLOT_PAUSED,  /* the connection failed; tries again after a pause */
+};
+
+/* One connection and the request on it. */
+struct slot {
+	struct conn conn;
+	struct exchange x;
+	enum slot_state state;
+	struct str out;      /* what is left to send */
+	struct buf salted;   /* the request with its own salt */
+	const struct workload_item *item;
+	int64_t ticket;      /* number of the request since the start */
+	int64_t connect_ns;  /* when the connection under way was started */
+	int64_t answers;     /* on this connection */
+	bool in_window;
+	bool restamp;        /* the connection was made for the run, not for this request */
+	bool retried;
+	bool streaming;      /* between first and last token */
+	bool served;         /* got an answer inside the window */
+	bool got_bytes;      /* of the answer under way */
+	int64_t resume_ns;   /* SLOT_PAUSED: when to go on */
+	struct slot *prev, *next; /* busy: by time of sending; idle, paused: next only */
+};
+
+struct slot_list {
+	struct slot *first, *last;
+};
+
+/* What belongs to the thread alone. */
+struct engine {
+	struct worker *w;
+	struct load_shared *shared;
+	struct load_counts *counts;
+	struct loop loop;
+	struct slot **chunks;
+	int64_t n_chunks, n_slots;
+	struct slot_list busy; /* oldest first */
+	struct slot_list paused;
+	struct slot *idle;
+	int64_t n_busy, n_streaming;
+	int64_t level_ns; /* since when the two levels hold */
+	struct arrival arrival;
+	int64_t next_due_ns;
+	int64_t realtime_offset_ns; /* realtime clock - monotonic clock */
+	int64_t offset_read_ns;
+	bool exhausted; /* no request is left to send */
+	bool cpu_started, cpu_stopped;
+	int64_t cpu_start_ns, wall_start_ns;
+	char *input;
+};
+
+static void dispatch(struct engine *e, struct slot *s, int64_t planned_ns);
+
+static void list_add(struct slot_list *list, struct slot *s)
+{
+	s->prev = list->last;
+	s->next = NULL;
+	if (list->last)
+		list->last->next = s;
+	else
+		list->first = s;
+	list->last = s;
+}
+
+static void list_remove(struct slot_list *list, struct slot *s)
+{
+	if (s->prev)
+		s->prev->next = s->next;
+	else
+		list->first = s->next;
+	if (s->next)
+		s->next->prev = s->prev;
+	else
+		list->last = s->prev;
+	s->prev = s->next = NULL;
+}
+
+static int64_t window_start(const struct engine *e)
+{
+	return atomic_load_explicit(&e->shared->window_start_ns, memory_order_relaxed);
+}
+
+static int64_t window_end(const struct engine *e)
+{
+	return atomic_load_explicit(&e->shared->window_end_ns, memory_order_relaxed);
+}
+
+static bool inside_window(const struct engine *e, int64_t t_ns)
+{
+	return t_ns >= window_start(e) && t_ns < window_end(e);
+}
+
+/* Books how many requests and streams were under way since the last change. */
+static void book_levels(struct engine *e, int64_t now_ns)
+{
+	struct load_counts *c = e->counts;
+	int64_t start = window_start(e), end = window_end(e);
+	int64_t from = e->level_ns > start ? e->level_ns : start;
+	int64_t to = now_ns < end ? now_ns : end;
+	if (start != INT64_MAX && from < to) {
+		c->in_flight_integral_s += (double)e->n_busy * (double)(to - from) / 1e9;
+		c->streams_integral_s += (double)e->n_streaming * (double)(to - from) / 1e9;
+		series_in_flight(&c->series, from - start, to - start, e->n_busy);
+	}
+	e->level_ns = now_ns;
+}
+
+static void streams_change(struct engine *e, int64_t now_ns, int by)
+{
+	book_levels(e, now_ns);
+	e->n_streaming += by;
+	if (e->n_streaming > e->counts->streams_max && inside_window(e, now_ns))
+		e->counts->streams_max = e->n_streaming;
+}
+
+static void add_shared(_Atomic int64_t *counter, int64_t by)
+{
+	atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
+}
+
+/* ---- one request: its end ---- */
+
+static void keep_first_error(struct engine *e, const char *why, int64_t now_ns)
+{
+	if (e->counts->first_error[0])
+		return;
+	snprintf(e->counts->first_error, sizeof(e->counts->first_error), "%s", why);
+	e->counts->first_error_ns = now_ns;
+}
+
+/* Latencies that the controller looks at before the window opens. */
+static void keep_early(struct engine *e, const struct slot *s, int64_t latency_ns)
+{
+	struct load_shared *shared = e->shared;
+	if (s->ticket < LOAD_FIRST_LATENCIES)
+		atomic_store_explicit(&shared->first_latencies[s->ticket],
+			latency_ns > 0 ? latency_ns : 1, memory_order_relaxed);
+	if (window_start(e) != INT64_MAX || shared->n_early >= LOAD_EARLY_MAX)
+		return;
+	pthread_mutex_lock(&shared->early_lock);
+	if (shared->n_early < LOAD_EARLY_MAX)
+		shared->early_ms[shared->n_early++] = (double)latency_ns / 1e6;
+	pthread_mutex_unlock(&shared->early_lock);
+}
+
+/* What every completion inside the window adds, whenever it was sent. */
+static void count_completion(struct engine *e, const struct slot *s, int64_t now_ns, bool ok)
+{
+	struct load_counts *c = e->counts;
+	const struct reply *reply = &s->x.reply;
+	int64_t latency = now_ns - s->x.sent_ns;
+	if (!inside_window(e, now_ns))
+		return;
+	c->window_completions++;
+	c->window_latency_s += (double)latency / 1e9;
+	series_record(&c->series, now_ns - window_start(e), ok, latency);
+	add_shared(&e->shared->n_done, 1);
+	if (!ok) {
+		add_shared(&e->shared->n_failed, 1);
+		return;
+	}
+	c->window_ok++;
+	if (reply->input_tokens > 0)
+		c->window_input_tokens += reply->input_tokens;
+	if (!s->x.http.event_stream && reply->output_tokens > 0)
+		c->window_body_tokens += reply->output_tokens;
+}
+
+static bool is_good(const struct engine *e, const struct exchange *x, int64_t now_ns)
+{
+	const struct load_slo *slo = &e->shared->slo;
+	int64_t gaps = x->reply.token_events - 1;
+	if (now_ns - x->sent_ns > slo->e2e_ns)
+		return false;
+	if (slo->ttft_ns != INT64_MAX &&
+		(!x->first_token_ns || x->first_token_ns - x->sent_ns > slo->ttft_ns))
+		return false;
+	return slo->itl_ns == INT64_MAX || gaps <= 0 ||
+		(x->last_token_ns - x->first_token_ns) / gaps <= slo->itl_ns;
+}
+
+static void record_tokens(struct load_counts *c, const struct exchange *x)
+{
+	const struct reply *reply = &x->reply;
+	int64_t tokens = reply->output_tokens >= 0 ? reply->output_tokens : reply->token_events;
+	if (reply->input_tokens >= 0)
+		c->n_with_input++;
+	if (reply->output_tokens >= 0) {
+		c->n_with_usage++;
+		c->usage_output_tokens += reply->output_tokens;
+		c->usage_events += reply->token_events;
+	}
+	if (!x->first_token_ns)
+		return;
+	hist_record(&c->metrics[LOAD_TTFT], x->first_token_ns - x->sent_ns);
+	if (tokens > 1)
+		hist_record(&c->metrics[LOAD_TPOT],
+			(x->last_token_ns - x->first_token_ns) / (tokens - 1));
+}
+
+/* A success that was sent inside the window. */
+static void record_success(struct engine *e, const struct slot *s, int64_t now_ns)
+{
+	struct load_counts *c = e->counts;
+	const struct exchange *x = &s->x;
+	int64_t latency = now_ns - x->sent_ns;
+	c->ok++;
+	c->last_end_ns = now_ns;
+	hist_record(&c->metrics[LOAD_LATENCY], latency);
+	hist_record(&c->metrics[LOAD_RESPONSE], now_ns - x->planned_ns);
+	hist_record(&c->metrics[LOAD_TTFB], x->first_byte_ns - x->sent_ns);
+	record_tokens(c, x);
+	if (!x->http.event_stream)
+		hist_record(&c->body_delay, now_ns - x->first_byte_ns);
+	else if (x->reply.token_events > 10 && latency > 0)
+		hist_record(&c->stream_share_pm,
+			(x->first_token_ns - x->sent_ns) * 1000 / latency);
+	if (e->shared->slo.present && is_good(e, x, now_ns))
+		c->good++;
+}
+
+static void leave_busy(struct engine *e, struct slot *s, int64_t now_ns)
+{
+	book_levels(e, now_ns);
+	list_remove(&e->busy, s);
+	e->n_busy--;
+	add_shared(&e->shared->n_open, -1);
+	if (s->streaming) {
+		e->n_streaming--;
+		s->streaming = false;
+	}
+	s->state = SLOT_IDLE;
+}
+
+/* The slot has nothing to do: the next request, or the list of idle ones. */
+static void next_request(struct engine *e, struct slot *s, int64_t free_ns)
+{
+	if (e->shared->shape->rate_per_s > 0) {
+		s->next = e->idle;
+		e->idle = s;
+		return;
+	}
+	dispatch(e, s, free_ns);
+}
+
+static void pause_slot(struct engine *e, struct slot *s, int64_t now_ns)
+{
+	s->state = SLOT_PAUSED;
+	s->resume_ns = now_ns + reconnect_pause_ns;
+	list_add(&e->paused, s);
+}
+
+static void fail(struct engine *e, struct slot *s, enum load_failure kind, const char *why,
+	int64_t now_ns, bool keep_connection)
+{
+	struct load_counts *c = e->counts;
+	leave_busy(e, s, now_ns);
+	count_completion(e, s, now_ns, false);
+	keep_first_error(e, why, now_ns);
+	add_shared(&e->shared->n_all_failed, 1);
+	if (kind == LOAD_FAIL_CONNECT || kind == LOAD_FAIL_TLS || kind == LOAD_FAIL_STREAM_CUT)
+		add_shared(&e->shared->n_gone, 1);
+	if (s->in_window) {
+		c->last_end_ns = now_ns;
+		c->failures[kind]++;
+		hist_record(&c->failed_latency, now_ns - s->x.sent_ns);
+	}
+	if (!keep_connection)
+		conn_close(&s->conn);
+	/* A service that is gone must not be hammered. */
+	if (kind == LOAD_FAIL_CONNECT || kind == LOAD_FAIL_TLS)
+		pause_slot(e, s, now_ns);
+	else
+		next_request(e, s, now_ns);
+}
+
+static void complete(struct engine *e, struct slot *s, int64_t now_ns, bool clean)
+{
+	enum load_failure kind;
+	char why[sizeof(e->counts->first_error)];
+	bool close = !clean || !s->x.http.keep_alive || e->shared->shape->new_connections;
+	s->answers++;
+	if (inside_window(e, now_ns)) {
+		s->served = true;
+		e->counts->server_closes += !s->x.http.keep_alive;
+	}
+	if (!exchange_judge(&s->x, &kind, why, sizeof(why))) {
+		fail(e, s, kind, why, now_ns, !close);
+		return;
+	}
+	leave_busy(e, s, now_ns);
+	count_completion(e, s, now_ns, true);
+	keep_early(e, s, now_ns - s->x.sent_ns);
+	atomic_store_explicit(&e->shared->last_success_ns, now_ns, memory_order_relaxed);
+	atomic_store_explicit(&e->shared->n_gone, 0, memory_order_relaxed);
+	if (s->in_window)
+		record_success(e, s, now_ns);
+	if (close)
+		conn_close(&s->conn);
+	next_request(e, s, now_ns);
+}
+
+/* ---- one request: its beginning ---- */
+
+static void connection_failed(struct engine *e, struct slot *s, enum conn_result result)
+{
+	char why[320], text[200];
+	bool tls = result == CONN_FAILED_TLS;
+	if (tls)
+		snprintf(why, sizeof(why), _("TLS handshake failed: %s"),
+			conn_tls_error(text, sizeof(text)));
+	else
+		snprintf(why, sizeof(why), _("cannot connect: %s"), strerror(errno));
+	fail(e, s, tls ? LOAD_FAIL_TLS : LOAD_FAIL_CONNECT, why, clock_now_ns(), false);
+}
+
+/* Sends what the socket takes; false when the connection broke (and was dealt with). */
+static bool send_some(struct engine *e, struct slot *s);
+
+static void start_connection(struct engine *e, struct slot *s, int64_t now_ns)
+{
+	struct err err;
+	const struct conn_options options = {
+		.quickack = e->shared->shape->quickack,
+		.timestamps = true,
+	};
+	s->answers = 0;
+	s->connect_ns = now_ns;
+	if (!conn_start(&s->conn, e->shared->target, options, &err) ||
+		!loop_add(&e->loop, s->conn.fd, s, &err)) {
+		fail(e, s, LOAD_FAIL_CONNECT, err.text, now_ns, false);
+		return;
+	}
+	if (inside_window(e, now_ns))
+		e->counts->connections_opened++;
+}
+
+/*
+ * Takes a ticket for one more request. The window opens by number of requests here, by time in the
+ * controller.
+ */
+static bool take_ticket(struct engine *e, struct slot *s, int64_t due_ns)
+{
+	struct load_shared *shared = e->shared;
+	const struct load_shape *shape = shared->shape;
+	int64_t ticket = atomic_fetch_add_explicit(&shared->n_sent, 1, memory_order_relaxed);
+	if (shape->warmup == LOAD_WARMUP_REQUESTS && ticket >= shape->warmup_requests) {
+		int64_t closed = INT64_MAX;
+		atomic_compare_exchange_strong(&shared->window_start_ns, &closed, due_ns);
+		if (due_ns < window_start(e))
+			due_ns = window_start(e);
+	}
+	s->ticket = ticket;
+	s->in_window = due_ns >= window_start(e) &&
+		(shape->warmup != LOAD_WARMUP_REQUESTS || ticket >= shape->warmup_requests);
+	if (!s->in_window)
+		return true;
+	int64_t k = atomic_fetch_add_explicit(&shared->n_window_sent, 1, memory_order_relaxed);
+	return shape->requests == 0 || k < shape->requests;
+}
+
+static void count_sent(struct engine *e, struct slot *s)
+{
+	struct load_counts *c = e->counts;
+	add_shared(&e->shared->n_open, 1);
+	if (!s->in_window) {
+		c->warmup_requests++;
+		return;
+	}
+	c->attempted++;
+}
+
+static void write_request(struct engine *e, struct slot *s)
+{
+	const struct workload *w = e->shared->workload;
+	s->item = &w->items[(size_t)s->ticket % w->n];
+	s->out = s->item->request;
+	if (s->item->salt_at < 0)
+		return;
+	buf_clear(&s->salted);
+	buf_add(&s->salted, s->item->request);
+	workload_salt(s->salted.s + s->item->salt_at, (uint64_t)e->shared->seed, (uint64_t)s->ticket);
+	s->out = buf_str(&s->salted);
+}
+
+/* Closed loop: planned_ns is when the slot came free. Open loop: when the request is due. */
+static void dispatch(struct engine *e, struct slot *s, int64_t planned_ns)
+{
+	struct load_shared *shared = e->shared;
+	bool open_loop = shared->shape->rate_per_s > 0;
+	int64_t now = clock_now_ns();
+	if (e->exhausted || shared->phase != PHASE_RUN || now >= window_end(e) ||
+		!take_ticket(e, s, open_loop ? planned_ns : now)) {
+		e->exhausted = true;
+		return;
+	}
+	s->restamp = s->conn.fd < 0 && s->ticket < e->w->n_slots * shared->n_threads && !open_loop;
+	s->retried = false;
+	s->got_bytes = false;
+	s->state = SLOT_BUSY;
+	book_levels(e, now);
+	e->n_busy++;
+	list_add(&e->busy, s);
+	count_sent(e, s);
+	write_request(e, s);
+	exchange_begin(&s->x, shared->endpoint, open_loop ? planned_ns : now, now,
+		s->in_window ? &e->counts->metrics[LOAD_ITL] : NULL);
+	if (s->in_window)
+		hist_record(&e->counts->lateness, now - planned_ns);
+	if (s->conn.fd < 0)
+		start_connection(e, s, now);
+	else
+		send_some(e, s);
+}
+
+/* The request could not be sent or answered on a connection that had been used before. */
+static bool retry(struct engine *e, struct slot *s)
+{
+	if (s->answers == 0 || s->got_bytes || s->retried)
+		return false;
+	conn_close(&s->conn);
+	s->retried = true;
+	e->counts->retried += s->in_window;
+	s->out = s->item->salt_at < 0 ? s->item->request : buf_str(&s->salted);
+	start_connection(e, s, clock_now_ns());
+	return true;
+}
+
+static void cut(struct engine *e, struct slot *s, enum conn_result result)
+{
+	char why[320], text[200];
+	if (retry(e, s))
+		return;
+	if (s->x.http.error)
+		snprintf(why, sizeof(why), _("the answer is not valid HTTP: %s"),
+			_(s->x.http.error));
+	else if (result == CONN_END)
+		snprintf(why, sizeof(why), _("the server closed the connection before the answer was "
+					     "complete"));
+	else
+		snprintf(why, sizeof(why), _("the connection broke: %s"),
+			result == CONN_FAILED_TLS ? conn_tls_error(text, sizeof(text)) :
+						    strerror(errno));
+	fail(e, s, LOAD_FAIL_STREAM_CUT, why, clock_now_ns(), false);
+}
+
+static bool send_some(struct engine *e, struct slot *s)
+{
+	while (s->out.len) {
+		size_t n = 0;
+		enum conn_result result = conn_write(&s->conn, s->out.s, s->out.len, &n);
+		if (result == CONN_AGAIN)
+			return true;
+		if (result != CONN_OK) {
+			cut(e, s, result);
+			return false;
+		}
+		s->out = (struct str){ s->out.s + n, s->out.len - n };
+	}
+	return true;
+}
+
+/* ---- what the socket says ---- */
+
+/*
+ * When bytes arrived: by the kernel's stamp where there is one, so that a client that wakes up late
+ * does not make the service look slow.
+ */
+static int64_t arrival_time(struct engine *e, int64_t kernel_ns, int64_t not_before_ns)
+{
+	int64_t now = clock_now_ns();
+	if (now - e->offset_read_ns > NS_PER_S) {
+		e->realtime_offset_ns = clock_read_ns(CLOCK_REALTIME) - clock_now_ns();
+		e->offset_read_ns = now;
+	}
+	if (!kernel_ns)
+		return now;
+	int64_t stamp = kernel_ns - e->realtime_offset_ns;
+	if (now - stamp > stamp_max_ns || stamp < not_before_ns)
+		return now;
+	int64_t delay = now - stamp;
+	if (inside_window(e, now))
+		hist_record(&e->counts->receive_delay, delay);
+	return delay < 0 ? now : stamp;
+}
+
+static void note_tokens(struct engine *e, struct slot *s, int64_t before, int64_t now_ns)
+{
+	int64_t events = s->x.reply.token_events - before;
+	if (events == 0 || !s->x.http.event_stream)
+		return;
+	if (!s->streaming) {
+		s->streaming = true;
+		streams_change(e, now_ns, 1);
+	}
+	if (s->in_window) {
+		e->counts->reads_with_tokens++;
+		e->counts->token_events += events;
+	}
+	if (inside_window(e, now_ns)) {
+		e->counts->window_token_events += events;
+		add_shared(&e->shared->n_token_events, events);
+		series_at(&e->counts->series, now_ns - window_start(e))->token_events += events;
+	}
+}
+
+/* Feeds one read to the exchange; true when the slot goes on reading. */
+static bool take_bytes(struct engine *e, struct slot *s, struct str bytes, int64_t kernel_ns)
+{
+	size_t used = 0;
+	int64_t before = s->x.reply.token_events;
+	int64_t earliest = s->x.last_token_ns ? s->x.last_token_ns : s->x.sent_ns;
+	int64_t now = arrival_time(e, kernel_ns, earliest);
+	s->got_bytes = true;
+	enum exchange_result result = exchange_feed(&s->x, bytes, now, &used);
+	note_tokens(e, s, before, now);
+	if (result == EXCHANGE_MORE)
+		return true;
+	if (result == EXCHANGE_DONE)
+		complete(e, s, now, used == bytes.len && s->out.len == 0);
+	else
+		cut(e, s, CONN_END);
+	return false;
+}
+
+static void ended(struct engine *e, struct slot *s, enum conn_result result)
+{
+	if (s->state != SLOT_BUSY) {
+		conn_close(&s->conn);
+		return;
+	}
+	if (result == CONN_END && s->got_bytes && exchange_end(&s->x) == EXCHANGE_DONE) {
+		s->x.http.keep_alive = false;
+		complete(e, s, clock_now_ns(), false);
+		return;
+	}
+	cut(e, s, result);
+}
+
+static void read_all(struct engine *e, struct slot *s)
+{
+	/* The slot may get a new connection while its old events are still in hand. */
+	int fd = s->conn.fd;
+	for (;;) {
+		size_t n = 0;
+		int64_t kernel_ns;
+		enum conn_result result = conn_read(&s->conn, e->input, READ_BYTES, &n, &kernel_ns);
+		if (result == CONN_AGAIN)
+			return;
+		if (result != CONN_OK) {
+			ended(e, s, result);
+			return;
+		}
+		if (s->state != SLOT_BUSY) {
+			/* Bytes that nobody asked for. */
+			conn_close(&s->conn);
+			return;
+		}
+		bool plain = !s->conn.ssl;
+		take_bytes(e, s, (struct str){ e->input, n }, kernel_ns);
+		if (s->conn.fd != fd || s->conn.state != CONN_OPEN)
+			return;
+		/* A short read emptied the socket: what comes later is a new edge. */
+		if (plain && n < READ_BYTES)
+			return;
+	}
+}
+
+static void on_event(struct engine *e, struct slot *s, uint32_t events)
+{
+	if (s->conn.fd < 0)
+		return;
+	if (s->conn.state != CONN_OPEN) {
+		enum conn_result result = conn_advance(&s->conn);
+		if (result == CONN_AGAIN)
+			return;
+		if (result != CONN_OK) {
+			connection_failed(e, s, result);
+			return;
+		}
+		int64_t now = clock_now_ns();
+		if (inside_window(e, now))
+			hist_record(&e->counts->connect, now - s->connect_ns);
+		if (s->restamp)
+			s->x.sent_ns = s->x.planned_ns = now;
+		s->restamp = false;
+	}
+	if (s->state == SLOT_BUSY && s->out.len && !send_some(e, s))
+		return;
+	if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+		read_all(e, s);
+}
+
+/* ---- the thread ---- */
+
+static struct slot *new_slot(struct engine *e)
+{
+	if (e->n_slots % SLOT_CHUNK == 0) {
+		e->chunks = mem_realloc(e->chunks, (size_t)(e->n_chunks + 1) * sizeof(*e->chunks));
+		e->chunks[e->n_chunks] = mem_realloc(NULL, SLOT_CHUNK * sizeof(struct slot));
+		memset(e->chunks[e->n_chunks++], 0, SLOT_CHUNK * sizeof(struct slot));
+	}
+	struct slot *s = &e->chunks[e->n_slots / SLOT_CHUNK][e->n_slots % SLOT_CHUNK];
+	e->n_slots++;
+	s->conn.fd = -1;
+	return s;
+}
+
+/* A slot for a due arrival; NULL at the cap. */
+static struct slot *free_slot(struct engine *e)
+{
+	int64_t cap = e->shared->shape->max_in_flight;
+	int64_t own_cap = LOAD_CONNECTIONS_MAX / e->shared->n_threads;
+	if (cap > 0)
+		own_cap = cap / e->shared->n_threads +
+			(e->w->index < cap % e->shared->n_threads ? 1 : 0);
+	if (e->idle) {
+		struct slot *s = e->idle;
+		e->idle = s->next;
+		s->next = NULL;
+		return s;
+	}
+	return e->n_slots < own_cap ? new_slot(e) : NULL;
+}
+
+/* Sends all arrivals that are due. */
+static void send_due(struct engine *e, int64_t now_ns)
+{
+	while (!e->exhausted && e->next_due_ns <= now_ns) {
+		struct slot *s = free_slot(e);
+		if (!s)
+			return;
+		int64_t due = e->next_due_ns;
+		e->next_due_ns = e->shared->start_ns + arrival_next_ns(&e->arrival);
+		if (due >= window_end(e)) {
+			e->exhausted = true;
+			s->next = e->idle;
+			e->idle = s;
+			return;
+		}
+		dispatch(e, s, due);
+	}
+}
+
+static void resume_paused(struct engine *e, int64_t now_ns)
+{
+	while (e->paused.first && e->paused.first->resume_ns <= now_ns) {
+		struct slot *s = e->paused.first;
+		list_remove(&e->paused, s);
+		s->state = SLOT_IDLE;
+		next_request(e, s, now_ns);
+	}
+}
+
+static void expire(struct engine *e, int64_t now_ns)
+{
+	int64_t timeout = e->shared->timeout_ns;
+	while (e->busy.first && now_ns - e->busy.first->x.sent_ns >= timeout) {
+		struct slot *s = e->busy.first;
+		char why[128], text[UNITS_TEXT];
+		bool connecting = s->conn.state != CONN_OPEN;
+		snprintf(why, sizeof(why),
+			connecting ? _("no connection within %s") : _("no complete answer within %s"),
+			units_duration((double)timeout, text));
+		fail(e, s, LOAD_FAIL_TIMEOUT, why, now_ns, false);
+	}
+}
+
+/* CPU and wall time of this thread inside the window. */
+static void book_cpu(struct engine *e, int64_t now_ns)
+{
+	if (!e->cpu_started && now_ns >= window_start(e)) {
+		e->cpu_start_ns = clock_thread_cpu_ns();
+		e->wall_start_ns = now_ns;
+		e->cpu_started = true;
+	}
+	bool over = now_ns >= window_end(e) || (e->exhausted && e->n_busy == 0);
+	if (e->cpu_started && !e->cpu_stopped && over) {
+		e->counts->cpu_ns = clock_thread_cpu_ns() - e->cpu_start_ns;
+		e->counts->wall_ns = now_ns - e->wall_start_ns;
+		e->cpu_stopped = true;
+	}
+}
+
+static int64_t next_deadline(const struct engine *e, int64_t now_ns)
+{
+	int64_t deadline = now_ns + idle_check_ns;
+	if (e->shared->shape->rate_per_s > 0 && !e->exhausted && e->next_due_ns > now_ns &&
+		e->next_due_ns < deadline)
+		deadline = e->next_due_ns;
+	if (e->paused.first && e->paused.first->resume_ns < deadline)
+		deadline = e->paused.first->resume_ns;
+	if (e->busy.first && e->busy.first->x.sent_ns + e->shared->timeout_ns < deadline)
+		deadline = e->busy.first->x.sent_ns + e->shared->timeout_ns;
+	return deadline;
+}
+
+static void start_slots(struct engine *e)
+{
+	int64_t now = clock_now_ns();
+	e->level_ns = now;
+	if (e->shared->shape->rate_per_s > 0) {
+		arrival_init(&e->arrival, e->shared->shape->rate_per_s, e->shared->shape->poisson,
+			(uint64_t)e->shared->seed, e->w->index, e->shared->n_threads);
+		e->next_due_ns = e->shared->start_ns + arrival_next_ns(&e->arrival);
+		return;
+	}
+	for (int64_t i = 0; i < e->w->n_slots; i++)
+		dispatch(e, new_slot(e), clock_now_ns());
+}
+
+static bool is_finished(const struct engine *e)
+{
+	bool no_more = e->exhausted || e->shared->phase == PHASE_DRAIN;
+	return e->shared->phase == PHASE_STOP || (no_more && e->n_busy == 0);
+}
+
+static void run_loop(struct engine *e)
+{
+	start_slots(e);
+	for (;;) {
+		int64_t now = clock_now_ns();
+		book_cpu(e, now);
+		if (e->shared->shape->rate_per_s > 0)
+			send_due(e, now);
+		resume_paused(e, now);
+		expire(e, now);
+		if (is_finished(e))
+			break;
+		int n = loop_wait(&e->loop, next_deadline(e, now));
+		for (int i = 0; i < n; i++)
+			on_event(e, e->loop.events[i].data.ptr, e->loop.events[i].events);
+	}
+	int64_t now = clock_now_ns();
+	book_levels(e, now);
+	book_cpu(e, now);
+	if (e->cpu_started && !e->cpu_stopped) {
+		e->counts->cpu_ns = clock_thread_cpu_ns() - e->cpu_start_ns;
+		e->counts->wall_ns = now - e->wall_start_ns;
+	}
+}
+
+static void close_slots(struct engine *e)
+{
+	for (int64_t i = 0; i < e->n_slots; i++) {
+		struct slot *s = &e->chunks[i / SLOT_CHUNK][i % SLOT_CHUNK];
+		if (s->state == SLOT_BUSY && s->in_window)
+			e->counts->censored++;
+		e->w->connections_served += s->served;
+		conn_close(&s->conn);
+		exchange_release(&s->x);
+		buf_release(&s->salted);
+	}
+	for (int64_t i = 0; i < e->n_chunks; i++)
+		free(e->chunks[i]);
+	free(e->chunks);
+}
+
+void *worker_run(void *arg)
+{
+	struct worker *w = arg;
+	struct engine *e = mem_realloc(NULL, sizeof(*e));
+	*e = (struct engine){
+		.w = w,
+		.shared = w->shared,
+		.counts = &w->counts,
+		.input = mem_realloc(NULL, READ_BYTES),
+	};
+	/* The default slack of 50 us would make every planned moment late. */
+	prctl(PR_SET_TIMERSLACK, 1UL);
+	if (loop_open(&e->loop, &w->err)) {
+		run_loop(e);
+		close_slots(e);
+		loop_close(&e->loop);
+	} else {
+		w->failed = true;
+	}
+	free(e->input);
+	free(e);
+	atomic_store(&w->finished, true);
+	return NULL;
+}
+
+void worker_init(struct worker *w, struct load_shared *shared, int index, int64_t n_slots,
+	struct arena *run)
+{
+	struct load_counts *c = &w->counts;
+	struct hist *const plain[] = { &c->failed_latency, &c->lateness, &c->receive_delay,
+		&c->connect, &c->body_delay, &c->stream_share_pm };
+	*w = (struct worker){ .shared = shared, .index = index, .n_slots = n_slots };
+	for (int i = 0; i < LOAD_N_METRICS; i++)
+		hist_init(&c->metrics[i], run);
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		hist_init(plain[i], run);
+}
+
+void worker_release(struct worker *w)
+{
+	series_release(&w->counts.series);
+}

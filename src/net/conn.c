@@ -1,0 +1,299 @@
+#include "net/conn.h"
+
+#include "base/clock.h"
+#include "base/i18n.h"
+
+#include <errno.h>
+#include <linux/net_tstamp.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *conn_tls_error(char *out, size_t size)
+{
+	unsigned long code = ERR_peek_last_error();
+	const char *reason = code ? ERR_reason_error_string(code) : NULL;
+	snprintf(out, size, "%s", reason ? reason : "connection closed during the handshake");
+	ERR_clear_error();
+	return out;
+}
+
+static bool set_up_tls(struct conn_target *target, bool insecure, struct err *err)
+{
+	char text[256];
+	target->tls = SSL_CTX_new(TLS_client_method());
+	if (!target->tls)
+		return err_set(err, ERR_SYSTEM, _("cannot set up TLS: %s"),
+			conn_tls_error(text, sizeof(text)));
+	SSL_CTX_set_min_proto_version(target->tls, TLS1_2_VERSION);
+	SSL_CTX_set_mode(target->tls,
+		SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	SSL_CTX_set_options(target->tls, SSL_OP_IGNORE_UNEXPECTED_EOF);
+	if (!insecure) {
+		SSL_CTX_set_verify(target->tls, SSL_VERIFY_PEER, NULL);
+		SSL_CTX_set_default_verify_paths(target->tls);
+	}
+	return true;
+}
+
+/* Connects once, blocking with a deadline, so that a bad address is found before the run. */
+static bool try_target(const struct conn_target *target, int64_t deadline_ns, struct conn *c,
+	enum conn_result *ret_result, struct err *err)
+{
+	struct conn_options options = { 0 };
+	if (!conn_start(c, target, options, err))
+		return false;
+	while ((*ret_result = conn_advance(c)) == CONN_AGAIN) {
+		bool reading = c->ssl && SSL_want_read(c->ssl);
+		struct pollfd p = { .fd = c->fd, .events = reading ? POLLIN : POLLOUT };
+		int64_t left = deadline_ns - clock_now_ns();
+		if (left <= 0 || poll(&p, 1, (int)(left / NS_PER_MS) + 1) == 0) {
+			errno = ETIMEDOUT;
+			*ret_result = CONN_FAILED;
+			return true;
+		}
+	}
+	return true;
+}
+
+static bool tls_failed(const struct url *url, struct err *err)
+{
+	char text[256];
+	conn_tls_error(text, sizeof(text));
+	err_set(err, ERR_SYSTEM, _("no TLS connection with '%s': %s"), url->authority, text);
+	if (strstr(text, "wrong version") || strstr(text, "packet length too long"))
+		return err_hint(err, _("the port seems to speak plain HTTP: try 'http://%s%s'"),
+			url->authority, url->path);
+	if (strstr(text, "certificate"))
+		return err_hint(err, _("'--insecure' skips the check of the certificate"));
+	return false;
+}
+
+bool conn_target_open(const struct url *url, bool insecure, int64_t timeout_ns, struct arena *run,
+	struct conn_target *ret_target, struct err *err)
+{
+	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
+	struct conn_target target = { .host = arena_strdup(run, url->host) };
+	char port[16];
+	snprintf(port, sizeof(port), "%d", url->port);
+	int code = getaddrinfo(url->host, port, &hints, &list);
+	if (code != 0)
+		return err_set(err, ERR_SYSTEM, _("cannot resolve host '%s': %s"), url->host,
+			code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code));
+	bool ok = !url->tls || set_up_tls(&target, insecure, err);
+	enum conn_result result = CONN_FAILED;
+	int saved = 0;
+	int64_t deadline = clock_now_ns() + timeout_ns;
+	for (struct addrinfo *a = list; ok && a && result != CONN_OK; a = a->ai_next) {
+		struct conn c = { .fd = -1 };
+		memcpy(&target.address, a->ai_addr, a->ai_addrlen);
+		target.address_len = a->ai_addrlen;
+		target.family = a->ai_family;
+		ok = try_target(&target, deadline, &c, &result, err);
+		saved = errno;
+		conn_close(&c);
+	}
+	freeaddrinfo(list);
+	if (ok && result == CONN_FAILED_TLS)
+		ok = tls_failed(url, err);
+	else if (ok && result != CONN_OK)
+		ok = err_set(err, ERR_SYSTEM, _("cannot connect to '%s': %s"), url->authority,
+			result == CONN_END ? _("the connection was closed") : strerror(saved));
+	if (!ok) {
+		conn_target_close(&target);
+		return false;
+	}
+	*ret_target = target;
+	return true;
+}
+
+void conn_target_close(struct conn_target *target)
+{
+	SSL_CTX_free(target->tls);
+	target->tls = NULL;
+}
+
+static bool start_tls(struct conn *c, const struct conn_target *target)
+{
+	c->ssl = SSL_new(target->tls);
+	if (!c->ssl || !SSL_set_fd(c->ssl, c->fd))
+		return false;
+	SSL_set_connect_state(c->ssl);
+	SSL_set_tlsext_host_name(c->ssl, target->host);
+	/* An address in place of a name is checked against the certificate's addresses. */
+	if (!X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(c->ssl), target->host))
+		SSL_set1_host(c->ssl, target->host);
+	ERR_clear_error();
+	return true;
+}
+
+bool conn_start(struct conn *c, const struct conn_target *target, struct conn_options options,
+	struct err *err)
+{
+	int on = 1;
+	*c = (struct conn){ .options = options, .state = CONN_CONNECTING };
+	c->fd = socket(target->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (c->fd < 0) {
+		err_set(err, ERR_SYSTEM, _("cannot open a socket: %s"), strerror(errno));
+		if (errno == EMFILE)
+			err_hint(err, _("raise the limit of open files with 'ulimit -n'"));
+		c->state = CONN_CLOSED;
+		return false;
+	}
+	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (options.timestamps && !target->tls) {
+		int flags = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
+		setsockopt(c->fd, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof(flags));
+	}
+	if (target->tls && !start_tls(c, target)) {
+		conn_close(c);
+		return err_set(err, ERR_SYSTEM, _("cannot set up TLS for '%s'"), target->host);
+	}
+	if (connect(c->fd, (const struct sockaddr *)&target->address, target->address_len) != 0 &&
+		errno != EINPROGRESS) {
+		err_set(err, ERR_SYSTEM, _("cannot connect to '%s': %s"), target->host,
+			strerror(errno));
+		conn_close(c);
+		return false;
+	}
+	return true;
+}
+
+/* What a failed SSL call means: wait, the end, or an error. */
+static enum conn_result tls_result(struct conn *c, int code)
+{
+	switch (SSL_get_error(c->ssl, code)) {
+	case SSL_ERROR_WANT_READ:
+	case SSL_ERROR_WANT_WRITE:
+		return CONN_AGAIN;
+	case SSL_ERROR_ZERO_RETURN:
+		return CONN_END;
+	case SSL_ERROR_SYSCALL:
+		return c->state == CONN_HANDSHAKE ? CONN_FAILED_TLS : CONN_FAILED;
+	default:
+		return CONN_FAILED_TLS;
+	}
+}
+
+static void arm_quickack(const struct conn *c)
+{
+	int on = 1;
+	if (c->options.quickack)
+		setsockopt(c->fd, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+}
+
+enum conn_result conn_advance(struct conn *c)
+{
+	if (c->state == CONN_CONNECTING) {
+		struct pollfd p = { .fd = c->fd, .events = POLLOUT };
+		int error = 0;
+		socklen_t len = sizeof(error);
+		if (poll(&p, 1, 0) == 0)
+			return CONN_AGAIN;
+		getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &error, &len);
+		if (error) {
+			errno = error;
+			return CONN_FAILED;
+		}
+		c->state = c->ssl ? CONN_HANDSHAKE : CONN_OPEN;
+		arm_quickack(c);
+	}
+	if (c->state == CONN_HANDSHAKE) {
+		int code = SSL_do_handshake(c->ssl);
+		if (code != 1)
+			return tls_result(c, code);
+		c->state = CONN_OPEN;
+	}
+	return c->state == CONN_OPEN ? CONN_OK : CONN_FAILED;
+}
+
+static int64_t stamp_of(struct msghdr *message)
+{
+	for (struct cmsghdr *m = CMSG_FIRSTHDR(message); m; m = CMSG_NXTHDR(message, m)) {
+		struct timespec stamps[3];
+		if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_TIMESTAMPING)
+			continue;
+		memcpy(stamps, CMSG_DATA(m), sizeof(stamps));
+		return clock_of_timespec(stamps[0]);
+	}
+	return 0;
+}
+
+static ssize_t receive(struct conn *c, char *into, size_t size, int64_t *ret_kernel_ns)
+{
+	union {
+		char bytes[CMSG_SPACE(3 * sizeof(struct timespec)) + 64];
+		struct cmsghdr align;
+	} control;
+	if (!c->options.timestamps)
+		return recv(c->fd, into, size, 0);
+	struct iovec iov = { .iov_base = into, .iov_len = size };
+	struct msghdr message = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control.bytes,
+		.msg_controllen = sizeof(control.bytes),
+	};
+	ssize_t n = recvmsg(c->fd, &message, 0);
+	if (n > 0)
+		*ret_kernel_ns = stamp_of(&message);
+	return n;
+}
+
+enum conn_result conn_read(struct conn *c, char *into, size_t size, size_t *ret_n,
+	int64_t *ret_kernel_ns)
+{
+	*ret_kernel_ns = 0;
+	if (c->ssl) {
+		int n = SSL_read(c->ssl, into, (int)size);
+		if (n <= 0)
+			return tls_result(c, n);
+		*ret_n = (size_t)n;
+		return CONN_OK;
+	}
+	ssize_t n = receive(c, into, size, ret_kernel_ns);
+	if (n > 0) {
+		*ret_n = (size_t)n;
+		arm_quickack(c);
+		return CONN_OK;
+	}
+	if (n == 0)
+		return CONN_END;
+	return errno == EAGAIN || errno == EINTR ? CONN_AGAIN : CONN_FAILED;
+}
+
+enum conn_result conn_write(struct conn *c, const char *from, size_t size, size_t *ret_n)
+{
+	if (c->ssl) {
+		int n = SSL_write(c->ssl, from, (int)size);
+		if (n <= 0)
+			return tls_result(c, n);
+		*ret_n = (size_t)n;
+		return CONN_OK;
+	}
+	ssize_t n = send(c->fd, from, size, MSG_NOSIGNAL);
+	if (n >= 0) {
+		*ret_n = (size_t)n;
+		return CONN_OK;
+	}
+	return errno == EAGAIN || errno == EINTR ? CONN_AGAIN : CONN_FAILED;
+}
+
+void conn_close(struct conn *c)
+{
+	SSL_free(c->ssl);
+	if (c->fd >= 0)
+		close(c->fd);
+	*c = (struct conn){ .fd = -1 };
+}
+
+void auto_conn(struct conn *c)
+{
+	conn_close(c);
+}
