@@ -20,7 +20,7 @@ static const int64_t drain_min_ns = 1 * NS_PER_S;
 static const int64_t gone_after_ns = 5 * NS_PER_S;
 static const int64_t never_good_after_ns = 2 * NS_PER_S;
 
-enum { EARLY_MIN = 20, EARLY_CHECK_EVERY = 10 };
+enum { EARLY_MIN = 50, EARLY_CHECK_EVERY = 10, FAILURES_ENOUGH = 10 };
 
 /* The controller's own state during one measurement. */
 struct control {
@@ -101,6 +101,12 @@ static int64_t warmup_limit_ns(const struct load_shape *shape)
 	return warmup_max_ns;
 }
 
+/* Failures do not warm anything up: they belong into the report. */
+static bool only_failures(const struct load_shared *shared)
+{
+	return shared->last_success_ns == 0 && shared->n_all_failed >= FAILURES_ENOUGH;
+}
+
 static void step_warmup(struct control *c, int64_t now_ns)
 {
 	struct load_shared *shared = c->shared;
@@ -114,7 +120,7 @@ static void step_warmup(struct control *c, int64_t now_ns)
 		break;
 	case LOAD_WARMUP_AUTO:
 		c->settled = has_settled(c);
-		if (c->settled || elapsed >= warmup_limit_ns(c->shape) ||
+		if (c->settled || only_failures(shared) || elapsed >= warmup_limit_ns(c->shape) ||
 			(c->shape->requests > 0 &&
 				shared->n_early >= c->shape->requests + 2 * c->shape->concurrency))
 			open_window(c, now_ns);
@@ -149,7 +155,7 @@ static void begin_drain(struct control *c, int64_t now_ns)
 static bool target_is_gone(const struct control *c, int64_t now_ns)
 {
 	const struct load_shared *shared = c->shared;
-	int64_t enough = c->shape->concurrency > 10 ? c->shape->concurrency : 10;
+	int64_t enough = c->shape->concurrency > FAILURES_ENOUGH ? c->shape->concurrency : FAILURES_ENOUGH;
 	if (shared->last_success_ns == 0)
 		return now_ns - shared->start_ns > never_good_after_ns &&
 			shared->n_all_failed >= enough;

@@ -111,10 +111,14 @@ void load_self_check(struct load *load, const struct load_shape *shape, struct a
 		judge(r, low_ceiling ? LOAD_CLIENT_LIMITED : LOAD_CLIENT_UNKNOWN,
 			_("requests left later than planned; something else competes for the client's "
 			  "cores: free them, or lower the load"));
-	else if (fabs(client->little_ratio - 1) > little_tolerance && n > 10 * r->concurrency)
+	else if (client->little_ratio > 1 + little_tolerance && n > 10 * r->concurrency)
 		judge(r, LOAD_CLIENT_UNKNOWN,
-			_("requests in flight do not equal rate times latency (Little's law); the run "
-			  "was too short or too uneven"));
+			_("answers waited in the client before the next request left (Little's law); free "
+			  "the client's cores, or add '--threads'"));
+	else if (client->little_ratio < 1 - little_tolerance && n > 10 * r->concurrency)
+		judge(r, LOAD_CLIENT_UNKNOWN,
+			_("fewer requests were in flight than rate times latency says (Little's law); the "
+			  "run was too short or too uneven"));
 	else
 		judge(r, LOAD_CLIENT_OK,
 			_("load threads had time to spare and requests left when planned"));

@@ -116,10 +116,16 @@ static bool inside_window(const struct engine *e, int64_t t_ns)
 	return t_ns >= window_start(e) && t_ns < window_end(e);
 }
 
-/* Books how many requests and streams were under way since the last change. */
+/*
+ * Books how many requests and streams were under way since the last change. The kernel's stamps may
+ * lie before it: a slot counts as busy until the client has noticed, so that a client that lags
+ * shows in Little's law.
+ */
 static void book_levels(struct engine *e, int64_t now_ns)
 {
 	struct load_counts *c = e->counts;
+	if (now_ns < e->level_ns)
+		now_ns = e->level_ns;
 	int64_t start = window_start(e), end = window_end(e);
 	int64_t from = e->level_ns > start ? e->level_ns : start;
 	int64_t to = now_ns < end ? now_ns : end;

@@ -1,0 +1,214 @@
+#include "load/workload.h"
+#include "tap.h"
+
+#include <jansson.h>
+#include <unistd.h>
+
+static const struct url url = {
+	.text = "http://h:1",
+	.host = "h",
+	.port = 1,
+	.path = "/",
+	.authority = "h:1",
+};
+
+static char path[] = "/tmp/venturi-workload-XXXXXX";
+
+static const char *write_file(const char *text)
+{
+	strcpy(path, "/tmp/venturi-workload-XXXXXX");
+	int fd = mkstemp(path);
+	if (write(fd, text, strlen(text)) != (ssize_t)strlen(text))
+		abort();
+	close(fd);
+	return path;
+}
+
+/* The body of a request, its Content-Length checked against what is there. */
+static struct str body_of(const struct workload_item *item)
+{
+	struct str r = item->request;
+	ptrdiff_t end = str_find(r, STR("\r\n\r\n"));
+	ptrdiff_t at = str_find(r, STR("Content-Length: "));
+	struct str body = { r.s + end + 4, r.len - (size_t)end - 4 };
+	CHECK(end > 0);
+	CHECK_INT(at < 0 ? 0 : strtol(r.s + at + 16, NULL, 10), body.len);
+	return body;
+}
+
+static json_t *json_of(const struct workload_item *item)
+{
+	struct str body = body_of(item);
+	return json_loadb(body.s, body.len, 0, NULL);
+}
+
+static void a_chat_request_is_the_json_that_the_api_wants(void)
+{
+	struct arena run = { 0 };
+	struct err err;
+	struct workload w;
+	struct load_config c = { .stream = true, .seed = 1, .output_tokens = "5" };
+	CHECK(workload_build(&c, &endpoint_openai_chat, "m", &url, &run, &w, &err));
+	json_t *j = json_of(&w.items[0]);
+	CHECK_STR(json_string_value(json_object_get(j, "model")), "m");
+	CHECK_INT(json_integer_value(json_object_get(j, "max_tokens")), 5);
+	CHECK(json_is_true(json_object_get(j, "stream")));
+	CHECK(json_is_true(
+		json_object_get(json_object_get(j, "stream_options"), "include_usage")));
+	json_t *first = json_array_get(json_object_get(j, "messages"), 0);
+	CHECK_STR(json_string_value(json_object_get(first, "role")), "user");
+	CHECK(str_starts(w.items[0].request, STR("POST /v1/chat/completions HTTP/1.1\r\nHost: h:1\r\n")));
+	json_decref(j);
+	arena_release(&run);
+}
+
+static void synthetic_prompts_are_salted_and_the_salt_changes(void)
+{
+	struct arena run = { 0 };
+	struct err err;
+	struct workload w;
+	struct load_config c = { .seed = 1, .input_tokens = "uniform:3..9" };
+	CHECK(workload_build(&c, &endpoint_openai_completions, "m", &url, &run, &w, &err));
+	CHECK_INT(w.n, WORKLOAD_SYNTHETIC);
+	for (size_t i = 0; i < w.n; i++) {
+		char one[SALT_LEN], two[SALT_LEN];
+		json_t *j = json_of(&w.items[i]);
+		const char *prompt = json_string_value(json_object_get(j, "prompt"));
+		size_t words = 1;
+		for (const char *p = prompt; *p; p++)
+			words += *p == ' ';
+		CHECK(words >= 3 && words <= 9);
+		CHECK(w.items[i].salt_at > 0);
+		workload_salt(one, 1, i);
+		workload_salt(two, 1, i + 1);
+		CHECK(memcmp(one, two, SALT_LEN) != 0);
+		json_decref(j);
+	}
+	arena_release(&run);
+}
+
+static void lines_of_a_file_are_sent_as_they_are(void)
+{
+	struct arena run = { 0 };
+	struct err err;
+	struct workload w;
+	struct load_config c = { .seed = 1,
+		.input_file = write_file("{\"prompt\": \"one \\\"two\\\"\", \"max_tokens\": 7}\n\n"
+					 "{\"messages\": [{\"role\": \"user\", \"content\": \"hi\"}]}\n"
+					 "{\"body\": {\"x\": 1}}\n") };
+	CHECK(workload_build(&c, &endpoint_openai_completions, NULL, &url, &run, &w, &err));
+	CHECK_INT(w.n, 3);
+	json_t *j = json_of(&w.items[0]);
+	CHECK_STR(json_string_value(json_object_get(j, "prompt")), "one \"two\"");
+	CHECK_INT(json_integer_value(json_object_get(j, "max_tokens")), 7);
+	CHECK(!json_object_get(j, "model"));
+	json_decref(j);
+	j = json_of(&w.items[1]);
+	CHECK_STR(json_string_value(json_object_get(j, "prompt")), "hi");
+	json_decref(j);
+	CHECK(str_eq(body_of(&w.items[2]), STR("{\"x\": 1}")));
+	for (size_t i = 0; i < w.n; i++)
+		CHECK_INT(w.items[i].salt_at, -1);
+	unlink(path);
+	arena_release(&run);
+}
+
+struct bad_file {
+	const char *text;
+	const char *says;
+};
+
+static void bad_files_are_named_with_their_line(void)
+{
+	static const struct bad_file files[] = {
+		{ "", "no lines" },
+		{ "\n \n", "no lines" },
+		{ "{\"prompt\": \"a\"}\nnonsense\n", "line 2" },
+		{ "{\"prompt\": 3}\n", "line 1" },
+		{ "{\"prompt\": \"\\ud800x\"}\n", "line 1" },
+		{ "[]\n", "line 1" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		struct arena run = { 0 };
+		struct err err = { 0 };
+		struct workload w;
+		struct load_config c = { .seed = 1, .input_file = write_file(files[i].text) };
+		CHECK(!workload_build(&c, &endpoint_openai_chat, NULL, &url, &run, &w, &err));
+		CHECK_INT(err.kind, ERR_INPUT);
+		if (!CHECK(strstr(err.text, files[i].says) && strstr(err.text, path)))
+			printf("# %s\n", err.text);
+		unlink(path);
+		arena_release(&run);
+	}
+}
+
+static void options_that_do_not_fit_are_refused(void)
+{
+	static const struct load_config bad[] = {
+		{ .input_file = "x", .input_tokens = "3" },
+		{ .data = "x" },
+		{ .input_tokens = "gauss:3" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct arena run = { 0 };
+		struct err err = { 0 };
+		struct workload w;
+		CHECK(!workload_build(&bad[i], &endpoint_openai_chat, NULL, &url, &run, &w, &err));
+		CHECK_INT(err.kind, ERR_USAGE);
+		arena_release(&run);
+	}
+}
+
+struct path_case {
+	const char *given, *sent;
+};
+
+static void a_base_address_gets_the_path_of_the_api(void)
+{
+	static const struct path_case cases[] = {
+		{ "/", "POST /v1/completions " },
+		{ "/v1", "POST /v1/completions " },
+		{ "/v1/", "POST /v1/completions " },
+		{ "/proxy/v1", "POST /proxy/v1/completions " },
+		{ "/my/own", "POST /my/own " },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct arena run = { 0 };
+		struct err err;
+		struct workload w;
+		struct load_config c = { .seed = 1 };
+		struct url u = url;
+		u.path = cases[i].given;
+		CHECK(workload_build(&c, &endpoint_openai_completions, NULL, &u, &run, &w, &err));
+		CHECK(str_starts(w.items[0].request, str_of(cases[i].sent)));
+		arena_release(&run);
+	}
+}
+
+static void plain_http_is_a_get_without_and_a_post_with_data(void)
+{
+	struct arena run = { 0 };
+	struct err err;
+	struct workload w;
+	struct load_config c = { .seed = 1 };
+	CHECK(workload_build(&c, &endpoint_http, NULL, &url, &run, &w, &err));
+	CHECK(str_starts(w.items[0].request, STR("GET / HTTP/1.1\r\n")));
+	CHECK_INT(body_of(&w.items[0]).len, 0);
+	c.data = "abc";
+	CHECK(workload_build(&c, &endpoint_http, NULL, &url, &run, &w, &err));
+	CHECK(str_starts(w.items[0].request, STR("POST / HTTP/1.1\r\n")));
+	CHECK(str_eq(body_of(&w.items[0]), STR("abc")));
+	arena_release(&run);
+}
+
+int main(void)
+{
+	TAP_RUN(a_chat_request_is_the_json_that_the_api_wants);
+	TAP_RUN(synthetic_prompts_are_salted_and_the_salt_changes);
+	TAP_RUN(lines_of_a_file_are_sent_as_they_are);
+	TAP_RUN(bad_files_are_named_with_their_line);
+	TAP_RUN(options_that_do_not_fit_are_refused);
+	TAP_RUN(a_base_address_gets_the_path_of_the_api);
+	TAP_RUN(plain_http_is_a_get_without_and_a_post_with_data);
+	return tap_done();
+}
