@@ -1,0 +1,74 @@
+/*
+ * call.h - one HTTP request as the server's files share it (server.c, routes.c, reply.c).
+ *
+ * A call belongs to the libmicrohttpd thread of its connection; what the executor's wake touches
+ * is guarded by the job's lock.
+ */
+#ifndef VENTURI_SERVE_CALL_H
+#define VENTURI_SERVE_CALL_H
+
+#include "base/str.h"
+#include "serve/job.h"
+#include "serve/leave.h"
+#include "serve/server.h"
+#include "serve/stream.h"
+
+#include <microhttpd.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct call;
+
+struct server {
+	struct MHD_Daemon *daemon;
+	struct server_options options;
+	struct executor *executor;
+	struct schedule_log *log;
+	struct leave leave;
+	int64_t started_s; /* since 1970 */
+	atomic_bool stopping;
+	pthread_mutex_t lock;
+	struct call *calls; /* under the lock: those that have a job */
+};
+
+struct call {
+	struct server *server;
+	struct MHD_Connection *connection;
+	char *method, *path; /* in the arena */
+	struct arena arena;
+	struct buf body;
+	int64_t n_body; /* bytes that came, also those dropped */
+	struct job *job;
+	bool submitted; /* the executor has the job */
+	int fd;         /* watched for the client's leaving; -1: not */
+	bool suspended; /* under job->lock */
+
+	struct stream stream;
+	struct buf out; /* what is on its way to the socket */
+	size_t n_out_sent;
+	bool flushing; /* of a stream that is held back */
+
+	struct call *prev, *next;
+};
+
+/* routes.c: the header is there; the whole request is; its job has something to say. */
+void route_begin(struct call *call);
+enum MHD_Result route_call(struct call *call);
+enum MHD_Result route_resumed(struct call *call);
+
+/* server.c: gives the call a job, which the server then knows of. */
+void call_set_job(struct call *call, enum api_endpoint endpoint);
+
+/* server.c: from now on the job of a client that leaves is cancelled. */
+void call_watch(struct call *call);
+
+/* reply.c: each queues the answer of a call. */
+enum MHD_Result reply_text(
+        struct call *call, int status, const char *content_type, struct str text);
+enum MHD_Result reply_error(struct call *call, const struct api_error *error, const char *allow);
+enum MHD_Result reply_stream(struct call *call);
+
+/* reply.c: what the executor's delivery calls, with the job's lock held. */
+void reply_wake(void *call);
+
+#endif

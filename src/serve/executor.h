@@ -1,0 +1,66 @@
+/*
+ * executor.h - what the service needs from whoever computes its answers: a model or a simulation.
+ *
+ * submit takes a reference to the job and answers at once; the executor's own thread then calls
+ * job_start, job_token and job_end (job.h), and drops its reference when it is through with it.
+ * submit and cancel may be called from any thread, close once, after the last of them.
+ */
+#ifndef VENTURI_SERVE_EXECUTOR_H
+#define VENTURI_SERVE_EXECUTOR_H
+
+#include "base/err.h"
+#include "serve/api.h"
+#include "serve/metrics.h"
+#include "serve/wire.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct executor;
+struct job;
+struct json;
+
+struct executor_ops {
+	/*
+	 * Checks the request against the model, fills the job's n_prompt and queues it.
+	 *
+	 * returns  false: the request is refused for the reason in error, no reference was taken
+	 */
+	bool (*submit)(struct executor *x, struct job *job, struct api_error *error);
+
+	/* Nobody waits for the job any more: stop working on it soon. */
+	void (*cancel)(struct executor *x, struct job *job);
+
+	/* What /config says about it, as members of an open object. Never a fault. */
+	void (*config)(const struct executor *x, struct json *j);
+
+	/* Stops the thread, drops the jobs, frees x. */
+	void (*close)(struct executor *x);
+};
+
+struct executor {
+	const struct executor_ops *ops;
+	const char *model_name;
+	int64_t n_ctx; /* tokens of prompt and answer together */
+	struct wire wire;
+	struct metrics *metrics;
+};
+
+/*
+ * Whether a prompt and what may follow it fit into the context.
+ *
+ * max_tokens  0: not said; then one token must fit
+ * errors      status 400, code context_length_exceeded
+ */
+bool executor_check_length(const struct executor *x, int64_t n_prompt, int64_t max_tokens,
+        struct api_error *error) NODISCARD;
+
+/* A simulated service as the file describes it (sim_config.h). */
+bool simulate_open(const char *path, struct metrics *metrics, struct executor **ret_x,
+        struct err *err) NODISCARD;
+
+/* A decoder from a GGUF file; one request at a time, in order of arrival. */
+bool decode_open(const char *path, struct metrics *metrics, struct executor **ret_x,
+        struct err *err) NODISCARD;
+
+#endif

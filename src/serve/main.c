@@ -1,0 +1,228 @@
+/*
+ * venturi-serve - a real inference service, or the simulation of one, behind OpenAI's API.
+ */
+#include "base/i18n.h"
+#include "base/opt.h"
+#include "serve/executor.h"
+#include "serve/listen.h"
+#include "serve/schedule_log.h"
+#include "serve/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+enum {
+	BODY_BYTES_DEFAULT = 16 * 1024 * 1024,
+	OPTIONS_FILE_MAX_BYTES = 1024 * 1024,
+};
+
+struct options {
+	const char *model, *simulate;
+	const char *listen, *port_file, *schedule_log, *options_from, *lang;
+	bool help, version;
+	struct server_options server;
+};
+
+static const struct opt rows[] = {
+	{ .type = OPT_HEADING, .help = N_("What to serve (one of them)") },
+	{ OPT(struct options, model, OPT_STRING, 0, "model", N_("FILE"),
+	        N_("a model of the Llama family, in GGUF")) },
+	{ OPT(struct options, simulate, OPT_STRING, 0, "simulate", N_("FILE"),
+	        N_("pretend: a service with the timing that the file describes")) },
+	{ .type = OPT_HEADING, .help = N_("How to serve it") },
+	{ OPT(struct options, listen, OPT_STRING, 0, "listen", N_("HOST:PORT"),
+	        N_("where to listen; port 0 takes a free one (default 127.0.0.1:8000)")) },
+	{ OPT(struct options, port_file, OPT_STRING, 0, "port-file", N_("FILE"),
+	        N_("write the port there when ready")) },
+	{ OPT(struct options, server.queue_max, OPT_INT, 0, "max-queue", N_("N"),
+	          N_("refuse requests with status 429 while N are waiting (default 0: never)")),
+	        .min = 0, .max = 1e9 },
+	{ OPT(struct options, server.body_bytes_max, OPT_SIZE, 0, "max-body", N_("SIZE"),
+	        N_("largest body of a request (default 16MiB)")) },
+	{ OPT(struct options, server.threads, OPT_INT, 0, "http-threads", N_("N"),
+	          N_("threads that speak HTTP (default 1)")),
+	        .min = 1, .max = 256 },
+	{ OPT(struct options, server.expose_config, OPT_FLAG, 0, "expose-config", NULL,
+	        N_("show the configuration under /config")) },
+	{ OPT(struct options, schedule_log, OPT_STRING, 0, "schedule-log", N_("FILE"),
+	        N_("write the true times of every request and token, one line of JSON each")) },
+	{ .type = OPT_HEADING, .help = N_("General") },
+	{ OPT(struct options, options_from, OPT_STRING, 0, "options-from", N_("FILE"),
+	        N_("read options from a file, one a line, or from standard input (-)")) },
+	{ OPT(struct options, lang, OPT_CHOICE, 0, "lang", "en|zh", N_("language of messages")),
+	        .choices = "en|zh" },
+	{ OPT(struct options, help, OPT_FLAG, 'h', "help", NULL, N_("show this help")) },
+	{ OPT(struct options, version, OPT_FLAG, 0, "version", NULL, N_("show the version")) },
+};
+
+static int fail(const struct err *err)
+{
+	fprintf(stderr, "venturi-serve: %s: %s\n", _("error"), err->text);
+	if (err->hint[0])
+		fprintf(stderr, "venturi-serve: %s: %s\n", _("hint"), err->hint);
+	return (int)err->kind;
+}
+
+static bool read_options_text(
+        const char *path, struct arena *run, struct str *ret_text, struct err *err)
+{
+	if (strcmp(path, "-") != 0)
+		return str_read_file(path, OPTIONS_FILE_MAX_BYTES, run, ret_text, err);
+	AUTO(auto_buf) struct buf text = { 0 };
+	if (!buf_read(&text, stdin, OPTIONS_FILE_MAX_BYTES, err))
+		return err_wrap(err, "%s", _("standard input"));
+	*ret_text = str_dup(buf_str(&text), run);
+	return true;
+}
+
+static bool parse_command_line(
+        const struct opt_table *table, int argc, char **argv, struct arena *run, struct err *err)
+{
+	struct opt_list args = { 0 };
+	if (!opt_parse(table, 1, argc - 1, argv + 1, run, &args, err))
+		return false;
+	if (args.n > 0) {
+		err_set(err, ERR_USAGE, _("unexpected argument '%s'"), args.items[0]);
+		return err_hint(err, "%s", _("venturi-serve --help lists the options"));
+	}
+	return true;
+}
+
+/* The command line is read again after the file, so that it has the last word. */
+static bool parse_options(
+        int argc, char **argv, struct arena *run, struct options *o, struct err *err)
+{
+	const struct opt_table table = { rows, ARRAY_LEN(rows), o };
+	struct str text;
+	if (!parse_command_line(&table, argc, argv, run, err))
+		return false;
+	if (!o->options_from)
+		return true;
+	const char *path = o->options_from;
+	const char *source = strcmp(path, "-") == 0 ? _("standard input") : path;
+	return read_options_text(path, run, &text, err) &&
+	       opt_parse_text(&table, 1, text, source, run, err) &&
+	       parse_command_line(&table, argc, argv, run, err);
+}
+
+static bool check_options(const struct options *o, struct err *err)
+{
+	if (o->server.body_bytes_max < 1)
+		return err_set(err, ERR_USAGE, _("'%s' must be at least 1"), "--max-body");
+	if (!o->model == !o->simulate) {
+		err_set(err, ERR_USAGE, "%s", _("give one of --model and --simulate"));
+		return err_hint(err, "%s", _("venturi-serve --help lists the options"));
+	}
+	return true;
+}
+
+static void print_help(struct options *o)
+{
+	const struct opt_table table = { rows, ARRAY_LEN(rows), o };
+	AUTO(auto_buf) struct buf out = { 0 };
+	buf_printf(
+	        &out, "%s\n\n", _("Usage: venturi-serve --model FILE | --simulate FILE [options]"));
+	opt_help(&table, 1, &out);
+	fwrite(out.s, 1, out.len, stdout);
+}
+
+/* Written beside and renamed, so that who waits for the file never reads half a number. */
+static bool write_port(const char *path, int port, struct arena *run, struct err *err)
+{
+	if (!path)
+		return true;
+	const char *beside = arena_printf(run, "%s.new", path);
+	FILE *f = fopen(beside, "we");
+	bool ok = f && fprintf(f, "%d\n", port) > 0;
+	ok = (!f || fclose(f) == 0) && ok;
+	if (ok && rename(beside, path) == 0)
+		return true;
+	return err_set(err, ERR_SYSTEM, _("cannot write '%s': %s"), path, strerror(errno));
+}
+
+static bool open_executor(
+        const struct options *o, struct metrics *metrics, struct executor **ret_x, struct err *err)
+{
+	bool ok = o->model ? decode_open(o->model, metrics, ret_x, err)
+	                   : simulate_open(o->simulate, metrics, ret_x, err);
+	if (ok)
+		metrics->model_name = (*ret_x)->model_name;
+	return ok;
+}
+
+/* Announces itself, then serves until a signal. */
+static bool serve_until_signal(const struct options *o, struct executor *x,
+        struct schedule_log *log, const sigset_t *signals, struct arena *run, struct err *err)
+{
+	struct listener listener;
+	struct server *server;
+	if (!listen_open(o->listen, &listener, err) ||
+	        !server_start(&listener, &o->server, x, log, &server, err))
+		return false;
+	bool ok = write_port(o->port_file, listener.port, run, err);
+	if (ok) {
+		int got;
+		printf("listening on http://%s:%d\n", listener.host, listener.port);
+		fflush(stdout);
+		sigwait(signals, &got);
+	}
+	server_stop(server);
+	return ok;
+}
+
+static bool serve(const struct options *o, struct arena *run, struct err *err)
+{
+	struct metrics metrics;
+	struct executor *x;
+	struct schedule_log log;
+	struct err log_err;
+	sigset_t signals;
+	/* Blocked before any thread exists: only sigwait takes them. */
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	prctl(PR_SET_TIMERSLACK, 1UL); /* the threads inherit it: sleeps end on time */
+	api_init();
+
+	metrics_init(&metrics);
+	if (!open_executor(o, &metrics, &x, err))
+		return false;
+	bool ok = schedule_log_open(&log, o->schedule_log, err) &&
+	          serve_until_signal(o, x, &log, &signals, run, err);
+	if (!schedule_log_close(&log, &log_err) && ok) {
+		*err = log_err;
+		ok = false;
+	}
+	x->ops->close(x);
+	return ok;
+}
+
+int main(int argc, char **argv)
+{
+	struct arena run = { 0 };
+	struct err err;
+	struct options o = {
+		.listen = "127.0.0.1:8000",
+		.server = { .body_bytes_max = BODY_BYTES_DEFAULT, .threads = 1 },
+	};
+	i18n_init(NULL);
+	bool ok = parse_options(argc, argv, &run, &o, &err);
+	if (o.lang)
+		i18n_init(o.lang);
+	if (ok && o.help) {
+		print_help(&o);
+	} else if (ok && o.version) {
+		printf("venturi-serve %s\n", VENTURI_VERSION);
+	} else {
+		ok = ok && check_options(&o, &err) && serve(&o, &run, &err);
+	}
+	int code = ok ? 0 : fail(&err);
+	arena_release(&run);
+	return code;
+}

@@ -1,0 +1,249 @@
+#include "serve/server.h"
+
+#include "base/clock.h"
+#include "base/i18n.h"
+#include "serve/call.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+enum {
+	CONNECTIONS_DEFAULT = 65536,
+	CONNECTION_MEMORY_BYTES = 64 * 1024, /* header and read buffer of one connection */
+	IDLE_TIMEOUT_S = 600,
+	DROP_FACTOR = 4, /* a body is read on, and dropped, up to so many times its limit */
+};
+
+#define STOP_GRACE_NS (1 * NS_PER_S)
+#define STOP_POLL_NS (2 * NS_PER_MS)
+#define STOP_CUT_NS (NS_PER_S / 2)
+
+static struct call *call_open(struct server *server, struct MHD_Connection *connection,
+        const char *method, const char *path)
+{
+	struct call *call = mem_realloc(NULL, sizeof(*call));
+	*call = (struct call){ .server = server, .connection = connection, .fd = -1 };
+	call->method = arena_strdup(&call->arena, method);
+	call->path = arena_strdup(&call->arena, path);
+	route_begin(call);
+	return call;
+}
+
+void call_set_job(struct call *call, enum api_endpoint endpoint)
+{
+	struct server *s = call->server;
+	call->job = job_new(endpoint, s->executor->metrics);
+	call->job->wake = reply_wake;
+	call->job->wake_ctx = call;
+	pthread_mutex_lock(&s->lock);
+	call->next = s->calls;
+	if (s->calls)
+		s->calls->prev = call;
+	s->calls = call;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void call_watch(struct call *call)
+{
+	const union MHD_ConnectionInfo *info =
+	        MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (!info)
+		return;
+	call->fd = info->connect_fd;
+	leave_watch(&call->server->leave, call->fd, call);
+}
+
+static void forget(struct server *s, struct call *call)
+{
+	pthread_mutex_lock(&s->lock);
+	*(call->prev ? &call->prev->next : &s->calls) = call->next;
+	if (call->next)
+		call->next->prev = call->prev;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* Ends a job from this side, whatever the executor is doing with it. */
+static void break_off(struct server *s, struct job *job, enum job_end end)
+{
+	job_cancel(job);
+	s->executor->ops->cancel(s->executor, job);
+	job_end(job, end, (struct str){ 0 }, NULL, clock_now_ns());
+}
+
+static void on_left(void *watched)
+{
+	struct call *call = watched;
+	break_off(call->server, call->job, JOB_CANCELLED);
+}
+
+static void finish_job(struct call *call)
+{
+	struct server *s = call->server;
+	struct job *job = call->job;
+	if (call->fd >= 0)
+		leave_unwatch(&s->leave, call->fd);
+	forget(s, call);
+	pthread_mutex_lock(&job->lock);
+	job->wake = NULL;
+	bool ended = job->state == JOB_ENDED;
+	pthread_mutex_unlock(&job->lock);
+	if (!ended)
+		break_off(s, job, JOB_CANCELLED);
+	if (!schedule_log_write(s->log, job))
+		fprintf(stderr, "venturi-serve: %s\n", _("warning: cannot write the schedule log"));
+	job_unref(job);
+}
+
+static void on_completed(void *arg, struct MHD_Connection *connection, void **con_cls,
+        enum MHD_RequestTerminationCode why)
+{
+	struct call *call = *con_cls;
+	(void)arg;
+	(void)connection;
+	(void)why;
+	if (!call)
+		return;
+	if (call->job)
+		finish_job(call);
+	buf_release(&call->body);
+	buf_release(&call->out);
+	arena_release(&call->arena);
+	free(call);
+	*con_cls = NULL;
+}
+
+/* False: so much came beyond the limit that the connection is better closed. */
+static bool take_body(struct call *call, const char *data, size_t n)
+{
+	int64_t max = call->server->options.body_bytes_max;
+	call->n_body += (int64_t)n;
+	if (call->n_body <= max && call->job)
+		buf_add(&call->body, (struct str){ data, n });
+	else
+		buf_release(&call->body);
+	return call->n_body <= DROP_FACTOR * max;
+}
+
+static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
+        const char *method, const char *version, const char *upload, size_t *n_upload,
+        void **con_cls)
+{
+	struct call *call = *con_cls;
+	(void)version;
+	if (!call) {
+		*con_cls = call_open(arg, connection, method, path);
+		return MHD_YES;
+	}
+	if (*n_upload > 0) {
+		bool ok = take_body(call, upload, *n_upload);
+		*n_upload = 0;
+		return ok ? MHD_YES : MHD_NO;
+	}
+	if (call->submitted)
+		return route_resumed(call);
+	return route_call(call);
+}
+
+static void drop_message(void *arg, const char *fmt, va_list ap)
+{
+	(void)arg;
+	(void)fmt;
+	(void)ap;
+}
+
+/* As many descriptors as we are allowed: connections must not fail for want of them. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static struct MHD_Daemon *start_daemon(struct server *s, int fd)
+{
+	int64_t n_max = s->executor->wire.connections_max;
+	unsigned threads = (unsigned)s->options.threads;
+	if (n_max > 0 && (unsigned)n_max < threads)
+		threads = (unsigned)n_max;
+	struct MHD_OptionItem pool[] = {
+		{ MHD_OPTION_THREAD_POOL_SIZE, threads, NULL },
+		{ MHD_OPTION_END, 0, NULL },
+	};
+	return MHD_start_daemon(
+	        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
+	        NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL,
+	        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
+	        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(n_max ? n_max : CONNECTIONS_DEFAULT),
+	        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_BYTES,
+	        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_ARRAY,
+	        threads > 1 ? pool : pool + 1, MHD_OPTION_END);
+}
+
+bool server_start(const struct listener *listener, const struct server_options *options,
+        struct executor *executor, struct schedule_log *log, struct server **ret_server,
+        struct err *err)
+{
+	struct server *s = mem_realloc(NULL, sizeof(*s));
+	*s = (struct server){ .options = *options, .executor = executor, .log = log };
+	s->started_s = clock_read_ns(CLOCK_REALTIME) / NS_PER_S;
+	pthread_mutex_init(&s->lock, NULL);
+	raise_descriptor_limit();
+	if (!leave_open(&s->leave, on_left, err)) {
+		free(s);
+		return false;
+	}
+	s->daemon = start_daemon(s, listener->fd);
+	if (!s->daemon) {
+		leave_close(&s->leave);
+		free(s);
+		return err_set(
+		        err, ERR_SYSTEM, _("cannot start the HTTP server: %s"), strerror(errno));
+	}
+	*ret_server = s;
+	return true;
+}
+
+static bool has_calls(struct server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	bool any = s->calls != NULL;
+	pthread_mutex_unlock(&s->lock);
+	return any;
+}
+
+static void wait_for_calls(struct server *s, int64_t at_most_ns)
+{
+	int64_t until = clock_now_ns() + at_most_ns;
+	while (has_calls(s) && clock_now_ns() < until)
+		clock_sleep_until(clock_now_ns() + STOP_POLL_NS);
+}
+
+/* Under the lock no call can end, so none of the jobs goes away meanwhile. */
+static void break_off_all(struct server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	for (struct call *call = s->calls; call; call = call->next)
+		break_off(s, call->job, JOB_CUT);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void server_stop(struct server *s)
+{
+	atomic_store(&s->stopping, true);
+	MHD_socket fd = MHD_quiesce_daemon(s->daemon);
+	if (fd != MHD_INVALID_SOCKET)
+		close(fd);
+	wait_for_calls(s, STOP_GRACE_NS);
+	break_off_all(s);
+	wait_for_calls(s, STOP_CUT_NS);
+	MHD_stop_daemon(s->daemon);
+	leave_close(&s->leave);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
