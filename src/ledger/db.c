@@ -2,7 +2,6 @@
 
 #include "base/i18n.h"
 
-#include <assert.h>
 #include <string.h>
 
 /* What the codes mean to the user; %s is the file. */
@@ -71,17 +70,6 @@ bool db_step(const struct db *db, sqlite3_stmt *statement, bool *ret_row, struct
 	if (code != SQLITE_ROW && code != SQLITE_DONE)
 		return db_fail(db, err);
 	*ret_row = code == SQLITE_ROW;
-	return true;
-}
-
-bool db_int(const struct db *db, const char *sql, int64_t *ret_value, struct err *err)
-{
-	AUTO(auto_statement) sqlite3_stmt *statement = NULL;
-	bool row;
-	if (!db_prepare(db, sql, &statement, err) || !db_step(db, statement, &row, err))
-		return false;
-	assert(row);
-	*ret_value = sqlite3_column_int64(statement, 0);
 	return true;
 }
 

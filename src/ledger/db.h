@@ -31,9 +31,6 @@ void auto_statement(sqlite3_stmt **statement);
 bool db_step(
         const struct db *db, sqlite3_stmt *statement, bool *ret_row, struct err *err) NODISCARD;
 
-/* The first column of the first row, which must be there. */
-bool db_int(const struct db *db, const char *sql, int64_t *ret_value, struct err *err) NODISCARD;
-
 /*
  * Takes the only place of a writer, waiting for it; db_commit ends it well. Whoever fails in
  * between calls db_rollback, which leaves err alone.

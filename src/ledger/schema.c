@@ -40,14 +40,24 @@ int schema_version(void)
 	return (int)ARRAY_LEN(steps);
 }
 
-/* The version of the file; 0 when it is empty. Fails when it is not ours or newer. */
+/*
+ * The version of the file; 0 when it is empty. Fails when it is not ours or newer. One statement
+ * reads all three marks, so that it sees them before or after another process makes the ledger,
+ * never half of each.
+ */
 static bool read_version(const struct db *db, int64_t *ret_version, struct err *err)
 {
-	int64_t application, version, objects;
-	if (!db_int(db, "PRAGMA application_id", &application, err) ||
-	        !db_int(db, "PRAGMA user_version", &version, err) ||
-	        !db_int(db, "SELECT count(*) FROM sqlite_master", &objects, err))
+	AUTO(auto_statement) sqlite3_stmt *statement = NULL;
+	bool row;
+	if (!db_prepare(db,
+	            "SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_master) "
+	            "FROM pragma_application_id AS a, pragma_user_version AS v",
+	            &statement, err) ||
+	        !db_step(db, statement, &row, err))
 		return false;
+	int64_t application = sqlite3_column_int64(statement, 0);
+	int64_t version = sqlite3_column_int64(statement, 1);
+	int64_t objects = sqlite3_column_int64(statement, 2);
 	bool empty = application == 0 && version == 0 && objects == 0;
 	if ((application != SCHEMA_APPLICATION_ID && !empty) || version < 0) {
 		err_set(err, ERR_INPUT,

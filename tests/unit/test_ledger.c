@@ -715,6 +715,38 @@ static void processes_that_make_and_write_a_ledger_at_once_all_succeed(void)
 	place_release(&p);
 }
 
+/* All wait at one pipe, so that they come to the missing file at the same moment. */
+static void processes_that_make_the_same_ledger_at_the_same_moment_all_succeed(void)
+{
+	enum { N_ROUNDS = 12, N_PROCESSES = 8 };
+	struct place p;
+	place_init(&p);
+	fflush(stdout);
+	for (int round = 0; round < N_ROUNDS; round++) {
+		const char *path = in(&p, arena_printf(&p.run, "%d.db", round));
+		int gate[2], status = -1;
+		char nothing;
+		CHECK_INT(pipe2(gate, O_CLOEXEC), 0);
+		for (int i = 0; i < N_PROCESSES; i++) {
+			if (fork() != 0)
+				continue;
+			close(gate[1]);
+			if (read(gate[0], &nothing, 1) != 0)
+				_exit(1);
+			ledger_close(opened(path));
+			fflush(stdout);
+			_exit(tap_current_failed);
+		}
+		close(gate[0]);
+		close(gate[1]);
+		for (int i = 0; i < N_PROCESSES; i++) {
+			CHECK(wait(&status) > 0);
+			CHECK_INT(status, 0);
+		}
+	}
+	place_release(&p);
+}
+
 /* Adds without end, and reports every id that ledger_add has returned. */
 static void write_until_killed(struct place *p, int report)
 {
@@ -792,6 +824,7 @@ int main(void)
 	TAP_RUN(a_file_that_may_not_grow_loses_nothing_that_was_stored);
 	TAP_RUN(a_lock_held_for_too_long_is_said);
 	TAP_RUN(processes_that_make_and_write_a_ledger_at_once_all_succeed);
+	TAP_RUN(processes_that_make_the_same_ledger_at_the_same_moment_all_succeed);
 	TAP_RUN(a_kill_at_any_moment_loses_no_stored_run);
 	return tap_done();
 }
