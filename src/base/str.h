@@ -11,6 +11,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -64,6 +65,9 @@ void buf_add(struct buf *b, struct str text);
 void buf_add_c(struct buf *b, const char *text);
 void buf_add_char(struct buf *b, char c);
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
+void buf_vprintf(struct buf *b, const char *fmt, va_list ap) PRINTF(2, 0);
+/* n blanks; none when n is not above 0. */
+void buf_add_blanks(struct buf *b, int n);
 struct str buf_str(const struct buf *b);
 /* Appends all that is left in f, at most max_bytes; the rest is an ERR_INPUT. */
 bool buf_read(struct buf *b, FILE *f, size_t max_bytes, struct err *err) NODISCARD;

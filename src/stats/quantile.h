@@ -23,8 +23,8 @@ int64_t quantile_rank(int64_t n, double q);
  * source      binomial: P(X_(l) <= Q_q < X_(u)) = sum_{i=l}^{u-1} C(n,i) q^i (1-q)^(n-i);
  *             Conover, Practical Nonparametric Statistics, 3.2. Exact also for large n (log-gamma).
  */
-bool quantile_ci_ranks(int64_t n, double q, double confidence, int64_t *ret_low, int64_t *ret_high)
-	NODISCARD;
+bool quantile_ci_ranks(
+        int64_t n, double q, double confidence, int64_t *ret_low, int64_t *ret_high) NODISCARD;
 
 /* Are there enough samples to tell the q-quantile from the maximum: n * (1 - q) >= 1. */
 bool quantile_enough(int64_t n, double q);
@@ -34,7 +34,7 @@ struct quantile_interval {
 };
 
 /* The interval in values of a histogram; false as quantile_ci_ranks. */
-bool quantile_ci_hist(const struct hist *h, double q, double confidence,
-	struct quantile_interval *ret) NODISCARD;
+bool quantile_ci_hist(
+        const struct hist *h, double q, double confidence, struct quantile_interval *ret) NODISCARD;
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * chart.h - small pictures for a terminal, in UTF-8 blocks or plain ASCII.
+ * chart.h - small pictures for a terminal, in UTF-8 blocks.
  */
 #ifndef VENTURI_TEXT_CHART_H
 #define VENTURI_TEXT_CHART_H
@@ -8,7 +8,10 @@
 
 #include <stddef.h>
 
-/* One line of n bars, scaled from 0 to the largest value; NAN is a blank. */
+/*
+ * n bars of one column in eight heights, without a line end, scaled from 0 to the largest value.
+ * 0 and less are the lowest bar, NAN is a blank.
+ */
 void chart_spark(struct buf *out, const double *values, size_t n);
 
 struct chart_bar {
@@ -17,7 +20,11 @@ struct chart_bar {
 	const char *note; /* after the bar; may be NULL */
 };
 
-/* Horizontal bars, labels aligned right, the longest bar width columns; indent spaces before. */
+/*
+ * Horizontal bars, a line each: labels aligned right, the longest bar width columns, to an eighth
+ * of a column; indent spaces before. A value above 0 shows at least an eighth, so that a rare
+ * thing does not look absent; NAN and what is not above 0 show none.
+ */
 void chart_bars(struct buf *out, const struct chart_bar *bars, size_t n, int width, int indent);
 
 #endif

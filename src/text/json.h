@@ -37,6 +37,8 @@ void json_int(struct json *j, int64_t value);
 void json_double(struct json *j, double value);
 void json_bool(struct json *j, bool value);
 void json_null(struct json *j);
+/* A value that is JSON already, as it is; the caller vouches for it. */
+void json_raw(struct json *j, struct str value);
 
 /* json_key and the value in one; the _present form writes nothing for NaN or NULL. */
 void json_put_string(struct json *j, const char *name, const char *value);

@@ -1,5 +1,8 @@
 /*
  * table.h - columns that line up, also where a character is two columns wide.
+ *
+ * Control characters in a cell become blanks, so that a name that a service made up cannot steer
+ * the terminal. A last row with fewer cells than columns ends early.
  */
 #ifndef VENTURI_TEXT_TABLE_H
 #define VENTURI_TEXT_TABLE_H
@@ -27,10 +30,7 @@ void table_init(struct table *t, struct arena *tmp, const char *align);
 void table_cell(struct table *t, const char *fmt, ...) PRINTF(2, 3);
 /* Terminal text; columns two spaces apart, no line longer than its content. */
 void table_print(const struct table *t, struct buf *out);
-/* The same as a Markdown table. */
+/* The same as a Markdown table; what Markdown would read as a column is escaped. */
 void table_markdown(const struct table *t, struct buf *out);
-
-/* Terminal columns of UTF-8 text; control and combining characters take none. */
-int text_width(struct str text);
 
 #endif
