@@ -167,6 +167,8 @@ static bool take_name(struct reader *r, struct str *ret, struct err *err)
 	if (!take_string(r, ret))
 		return err_set(err, ERR_INPUT,
 		        _("the name of a key or tensor reaches beyond the end of the file"));
+	if (ret->len == 0)
+		return err_set(err, ERR_INPUT, _("a key or tensor has no name"));
 	if (ret->len > GGUF_NAME_BYTES_MAX)
 		return err_set(err, ERR_INPUT,
 		        _("the name of a key or tensor has %zu bytes, more than the limit of %d"),

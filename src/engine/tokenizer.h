@@ -22,7 +22,7 @@
 enum {
 	TOKENIZER_VOCAB_MAX = 1 << 20,
 	TOKENIZER_PIECE_BYTES_MAX = 4096,
-	TOKENIZER_TEXT_BYTES_MAX = 64 << 20, /* of a text to encode; who takes text limits it */
+	TOKENIZER_TEXT_BYTES_MAX = 16 << 20, /* of a text to encode; who takes text limits it */
 };
 
 struct tokenizer;
@@ -40,6 +40,7 @@ void tokenizer_close(struct tokenizer *t);
  * Encodes text. All of it is text: "</s>" in it is four characters, not the token. Bytes that are
  * not UTF-8 are encoded as bytes.
  *
+ * text     at most TOKENIZER_TEXT_BYTES_MAX bytes
  * add_bos  put the token that begins a text in front, unless the file declines it
  * ids      malloc'd, [*ret_n]; the caller frees
  * cost     O(n log n) in the length of text

@@ -406,11 +406,13 @@ void tokenizer_encode(
 	assert(text.len <= TOKENIZER_TEXT_BYTES_MAX);
 	AUTO(auto_buf) struct buf marked = { 0 };
 	mark(t, text, &marked);
-	/* Each merge takes a symbol away and queues two pairs at most. */
 	AUTO(auto_free) struct symbol *symbols = mem_realloc(NULL, marked.len * sizeof(*symbols));
-	AUTO(auto_free) struct pair *pairs = mem_realloc(NULL, 3 * marked.len * sizeof(*pairs));
-	struct encoder e = { .t = t, .text = marked.s, .symbols = symbols, .heap = { pairs, 0 } };
+	struct encoder e = { .t = t, .text = marked.s, .symbols = symbols };
 	split(&e, buf_str(&marked));
+	/* Each merge takes a symbol away and queues two pairs at most. */
+	size_t n_pairs_max = 3 * (size_t)e.n_symbols;
+	AUTO(auto_free) struct pair *pairs = mem_realloc(NULL, n_pairs_max * sizeof(*pairs));
+	e.heap.pairs = pairs;
 	merge_all(&e);
 	int32_t *ids = mem_realloc(NULL, (marked.len + 1) * sizeof(*ids));
 	size_t n = 0;
