@@ -5,25 +5,14 @@
 #ifndef VENTURI_DIAGNOSE_DIAGNOSE_H
 #define VENTURI_DIAGNOSE_DIAGNOSE_H
 
+#include "diagnose/sla.h"
 #include "load/load.h"
 #include "record/diagnosis.h"
-
-/* "p99=150ms", "ttft_p99=200ms", ...; errors name the text. */
-struct sla_target {
-	bool present;
-	enum load_metric metric; /* LOAD_LATENCY for p50, p99, ... without a prefix */
-	double quantile;
-	int64_t target_ns;
-	const char *text; /* "p99" */
-};
-
-bool sla_parse(const char *text, struct arena *run, struct sla_target *ret, struct err *err)
-	NODISCARD;
 
 struct diagnose_config {
 	struct load_config load;
 	struct sla_target sla;
-	int64_t concurrency; /* at which the service is used; 0: not said */
+	int64_t concurrency; /* at which the service is used; 0: not said, 8 is assumed */
 	double rate_per_s;   /* likewise; 0: not said */
 	int64_t budget_ns;   /* for all measurements together */
 };
@@ -36,10 +25,12 @@ struct diagnose_hooks {
 };
 
 /*
+ * Measures the service and judges what was measured.
+ *
  * errors   as load_open; once the first measurement is done, whatever was found is returned as a
  *          partial diagnosis instead
  */
 bool diagnose_run(const struct diagnose_config *config, const struct diagnose_hooks *hooks,
-	struct arena *run, struct diagnosis *ret_diagnosis, struct err *err) NODISCARD;
+        struct arena *run, struct diagnosis *ret_diagnosis, struct err *err) NODISCARD;
 
 #endif

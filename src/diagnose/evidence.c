@@ -1,0 +1,265 @@
+#include "diagnose/evidence.h"
+
+#include "base/clock.h"
+#include "diagnose/anchors.h"
+
+#include <math.h>
+#include <string.h>
+
+void evidence_add_point(struct evidence *ev, const struct load_run *r)
+{
+	if (ev->n_points == EVIDENCE_MAX_POINTS || evidence_point(ev, r->concurrency))
+		return;
+	int i = ev->n_points++;
+	for (; i > 0 && ev->points[i - 1]->concurrency > r->concurrency; i--)
+		ev->points[i] = ev->points[i - 1];
+	ev->points[i] = r;
+}
+
+const struct load_run *evidence_point(const struct evidence *ev, int64_t concurrency)
+{
+	for (int i = 0; i < ev->n_points; i++)
+		if (ev->points[i]->concurrency == concurrency)
+			return ev->points[i];
+	return NULL;
+}
+
+double run_throughput(const struct load_run *r)
+{
+	return r && r->requests.ok > 0 ? r->throughput.requests_per_s : NAN;
+}
+
+double run_mean_ms(const struct load_run *r, enum load_metric metric)
+{
+	return r ? hist_mean(&r->metrics[metric]) / NS_PER_MS : NAN;
+}
+
+double run_quantile_ms(const struct load_run *r, enum load_metric metric, double q)
+{
+	if (!r || r->metrics[metric].n == 0)
+		return NAN;
+	return (double)hist_quantile(&r->metrics[metric], q) / NS_PER_MS;
+}
+
+double run_latency_ms(const struct load_run *r)
+{
+	return run_mean_ms(r, LOAD_LATENCY);
+}
+
+static double mean_of(const double *v, int n)
+{
+	double sum = 0;
+	for (int i = 0; i < n; i++)
+		sum += v[i];
+	return sum / n;
+}
+
+/* Sample deviation over mean; 0 for one value. */
+static double spread_of(const double *v, int n)
+{
+	double mean = mean_of(v, n), sum = 0;
+	for (int i = 0; i < n; i++)
+		sum += (v[i] - mean) * (v[i] - mean);
+	return n < 2 ? 0 : sqrt(sum / (n - 1)) / mean;
+}
+
+static double noise_of(const double *a, int n)
+{
+	return fmax(anchor(ANCHOR_NOISE), anchor(ANCHOR_NOISE_SPREADS) * spread_of(a, n));
+}
+
+struct effect evidence_effect(
+        const struct evidence_pairs *pairs, double (*figure)(const struct load_run *r))
+{
+	double a[EVIDENCE_MAX_PAIRS], b[EVIDENCE_MAX_PAIRS];
+	int n = 0;
+	for (int i = 0; i < pairs->n; i++) {
+		a[n] = figure(pairs->a[i]);
+		b[n] = figure(pairs->b[i]);
+		n += isfinite(a[n]) && isfinite(b[n]);
+	}
+	struct effect e = { .n = n, .ratio = NAN, .noise = NAN };
+	if (n == 0)
+		return e;
+	e.ratio = mean_of(b, n) / mean_of(a, n);
+	e.noise = noise_of(a, n);
+	e.beyond_noise = n >= (int)anchor(ANCHOR_PAIRS) && fabs(e.ratio - 1) > e.noise;
+	return e;
+}
+
+/* The largest relative error of R(N) = max(R(1), N R(1)/K) over the points beyond one request. */
+static double slots_misfit(const struct evidence *ev, double r_alone_ms, double k)
+{
+	double worst = NAN;
+	for (int i = 0; i < ev->n_points; i++) {
+		double n = (double)ev->points[i]->concurrency;
+		double want = r_alone_ms * fmax(1, n / k);
+		double error = fabs(run_latency_ms(ev->points[i]) / want - 1);
+		if (n > 1 && isfinite(error))
+			worst = fmax(worst, error);
+	}
+	return worst;
+}
+
+static const struct load_run *largest_at_most(const struct evidence *ev, double concurrency)
+{
+	const struct load_run *found = NULL;
+	for (int i = 0; i < ev->n_points; i++)
+		if ((double)ev->points[i]->concurrency <= concurrency)
+			found = ev->points[i];
+	return found;
+}
+
+static bool near_integer(double k)
+{
+	double nearest = fmax(1, round(k));
+	return nearest > anchor(ANCHOR_SLOTS_INTEGER) ||
+	       fabs(k - nearest) <= anchor(ANCHOR_SLOTS_PINNED) * nearest;
+}
+
+/* A stream whose events arrive all at once at its end shows nothing of what is under work. */
+static bool streams_tell(const struct load_run *alone, const struct load_run *r)
+{
+	double buffered_pm = 1000 * anchor(ANCHOR_BUFFERED_TTFT);
+	const struct hist *share = &alone->transport.stream_share_pm;
+	return r->transport.streams_active_max > 0 && isfinite(r->transport.streams_active_mean) &&
+	       !(share->n > 0 && (double)hist_quantile(share, 0.5) >= buffered_pm);
+}
+
+static void slots_by_streams(const struct evidence *ev, const struct load_run *low,
+        const struct load_run *high, double parallelism, struct slots *s)
+{
+	s->streamed = true;
+	s->active_low = low->transport.streams_active_mean;
+	s->active_high = high->transport.streams_active_mean;
+	s->itl_ratio =
+	        run_quantile_ms(high, LOAD_ITL, 0.5) / run_quantile_ms(ev->alone, LOAD_ITL, 0.5);
+	s->queue_ratio = (run_mean_ms(high, LOAD_TTFT) - run_mean_ms(ev->alone, LOAD_TTFT)) /
+	                 run_latency_ms(high);
+	s->queue = s->queue_ratio >= anchor(ANCHOR_SLOTS_QUEUE);
+	bool same = fabs(s->active_high / s->active_low - 1) <= anchor(ANCHOR_SLOTS_PINNED) ||
+	            high->transport.streams_active_max == low->transport.streams_active_max;
+	s->pinned = same && s->queue;
+	s->unslowed = s->itl_ratio <= anchor(ANCHOR_SLOTS_ITL);
+	bool whole = fabs(parallelism - round(parallelism)) <=
+	             anchor(ANCHOR_SLOTS_PINNED) * round(parallelism);
+	s->k = s->unslowed && whole ? fmax(1, round(parallelism))
+	                            : (double)high->transport.streams_active_max;
+}
+
+static void slots_by_curve(const struct evidence *ev, const struct load_run *high,
+        const struct figures *fig, struct slots *s)
+{
+	double r_high = run_latency_ms(high);
+	s->queue_ratio = (r_high - fig->r_alone_ms) / r_high;
+	s->queue = s->queue_ratio >= anchor(ANCHOR_SLOTS_QUEUE);
+	s->k = fmax(1, round(fig->parallelism));
+	s->misfit = slots_misfit(ev, fig->r_alone_ms, fig->parallelism);
+	s->unslowed = s->misfit <= anchor(ANCHOR_SLOTS_PINNED);
+	s->pinned = s->queue && s->unslowed && near_integer(fig->parallelism);
+}
+
+static struct slots slots_derive(const struct evidence *ev, const struct figures *fig)
+{
+	struct slots s = { .k = NAN,
+		.active_low = NAN,
+		.active_high = NAN,
+		.itl_ratio = NAN,
+		.queue_ratio = NAN,
+		.misfit = NAN };
+	const struct load_run *high = fig->top;
+	const struct load_run *low =
+	        high ? largest_at_most(ev, (double)high->concurrency / 2) : NULL;
+	if (!low || low->concurrency < 2 || !isfinite(fig->parallelism) ||
+	        !isfinite(run_latency_ms(high)))
+		return s;
+	s.examined = true;
+	s.n_low = low->concurrency;
+	s.n_high = high->concurrency;
+	if (streams_tell(ev->alone, low) && streams_tell(ev->alone, high))
+		slots_by_streams(ev, low, high, fig->parallelism, &s);
+	else
+		slots_by_curve(ev, high, fig, &s);
+	return s;
+}
+
+static double noise_in_use(const struct evidence *ev)
+{
+	double x[2 * EVIDENCE_MAX_PAIRS + 1];
+	int n = 0;
+	for (int i = 0; i < ev->halved.n; i++)
+		x[n++] = run_throughput(ev->halved.a[i]);
+	for (int i = 0; i < ev->raised.n; i++)
+		x[n++] = run_throughput(ev->raised.a[i]);
+	double noise = n > 0 ? noise_of(x, n) : anchor(ANCHOR_NOISE);
+	return isfinite(noise) ? noise : anchor(ANCHOR_NOISE);
+}
+
+static void find_maximum(const struct evidence *ev, struct figures *fig)
+{
+	for (int i = 0; i < ev->n_points; i++) {
+		double x = run_throughput(ev->points[i]);
+		if (isfinite(x) && !(x <= fig->x_max)) {
+			fig->x_max = x;
+			fig->x_max_at = ev->points[i]->concurrency;
+		}
+		if (isfinite(x))
+			fig->top = ev->points[i];
+	}
+}
+
+void figures_derive(const struct evidence *ev, struct figures *ret)
+{
+	struct figures fig = { .x_max = NAN, .r_alone_ms = run_latency_ms(ev->alone) };
+	const struct load_run *op = ev->operating;
+	find_maximum(ev, &fig);
+	fig.r_operating_ms = run_latency_ms(op);
+	fig.parallelism = fig.x_max * fig.r_alone_ms / 1000;
+	fig.waiting_ratio = (fig.r_operating_ms - fig.r_alone_ms) / fig.r_operating_ms;
+	if (op && op->concurrency > 1)
+		fig.half = largest_at_most(ev, (double)op->concurrency / 2);
+	fig.doubling_gain = run_throughput(op) / run_throughput(fig.half);
+	fig.follows_ratio =
+	        op && op->concurrency > 0
+	                ? run_throughput(op) / ((double)op->concurrency * run_throughput(ev->alone))
+	                : NAN;
+	fig.noise = noise_in_use(ev);
+	fig.slots = slots_derive(ev, &fig);
+	bool one_at_a_time = fig.top &&
+	                     (double)fig.top->concurrency >= anchor(ANCHOR_BATCH_CONCURRENCY) &&
+	                     fig.parallelism < anchor(ANCHOR_BATCH_MEAN);
+	fig.pinned = one_at_a_time || (fig.slots.pinned && fig.slots.unslowed);
+	*ret = fig;
+}
+
+int64_t ack_mode_count(const struct hist *h)
+{
+	int64_t n = 0;
+	for (int times = 1; times <= 2; times++) {
+		int64_t low = (int64_t)(times * anchor(ANCHOR_ACK_LOW) * NS_PER_MS);
+		int64_t high = (int64_t)(times * anchor(ANCHOR_ACK_HIGH) * NS_PER_MS);
+		n += hist_count_at_or_below(h, high) - hist_count_at_or_below(h, low - 1);
+	}
+	return n;
+}
+
+double ack_mode_ratio(const struct hist *h)
+{
+	return h->n > 0 ? (double)ack_mode_count(h) / (double)h->n : NAN;
+}
+
+const struct hist *ack_hist(const struct load_run *r)
+{
+	bool streamed = r->metrics[LOAD_ITL].n > 0;
+	return streamed ? &r->metrics[LOAD_ITL] : &r->transport.body_delay;
+}
+
+double ack_bound_ratio(const struct load_run *r)
+{
+	const struct hist *h = ack_hist(r);
+	if (r->requests.ok == 0 || h->n == 0)
+		return NAN;
+	double ms_per_request =
+	        (double)ack_mode_count(h) / (double)r->requests.ok * anchor(ANCHOR_ACK);
+	return fmin(1, ms_per_request / run_latency_ms(r));
+}
