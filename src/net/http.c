@@ -162,8 +162,11 @@ static bool parse_status(struct http *http, struct str line)
 /* One number or, as merged duplicates, several equal ones. */
 static bool on_content_length(struct http *http, struct str value)
 {
+	const char *end = value.s + value.len, *part_end;
 	do {
-		struct str number = str_trim(str_cut(value, ',', &value));
+		struct str number = str_cut(value, ',', &value);
+		part_end = number.s + number.len;
+		number = str_trim(number);
 		int64_t length = 0;
 		for (size_t i = 0; i < number.len; i++) {
 			if (!is_digit(number.s[i]))
@@ -177,7 +180,7 @@ static bool on_content_length(struct http *http, struct str value)
 		if (http->content_length >= 0 && http->content_length != length)
 			return fail(http, N_("two different content-lengths"));
 		http->content_length = length;
-	} while (value.len);
+	} while (part_end < end);
 	return true;
 }
 
@@ -308,7 +311,7 @@ static bool parse_chunk_size(struct http *http, struct str line)
 		if (size > HTTP_BODY_MAX - http->body_bytes)
 			return fail(http, N_("body too large"));
 	}
-	if (i == 0 || line.len < i + 2 || line.s[line.len - 2] != '\r')
+	if (i == 0 || line.s[line.len - 2] != '\r')
 		return fail(http, N_("bad chunk size"));
 	while (line.s[i] == ' ' || line.s[i] == '\t')
 		i++;
