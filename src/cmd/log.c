@@ -20,6 +20,7 @@ struct log_options {
 };
 
 static const struct opt rows[] = {
+	{ OPT_HEADING, .help = N_("Runs to list:") },
 	{ OPT(struct log_options, kind, OPT_CHOICE, 0, "kind", NULL, N_("only runs of this kind")),
 	        .choices = "load|diagnose" },
 	{ OPT(struct log_options, url, OPT_STRING, 0, "url", "TEXT",
