@@ -18,6 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CALIBRATIONS = 15 };
+
+#define CALIBRATION_SLEEP_NS (300 * NS_PER_US)
+#define LEAD_STEP_NS (NS_PER_US / 4)
+#define LEAD_MAX_NS (200 * NS_PER_US)
+#define SLEEP_LEAST_NS (1 * NS_PER_US)
+
 struct simulator {
 	struct executor base;
 	struct arena run;
@@ -28,6 +35,7 @@ struct simulator {
 	/* under the lock */
 	struct sim_schedule schedule;
 	uint64_t n_submitted;
+	int64_t lead_ns; /* how much earlier than wanted a sleep is to end */
 	bool closing;
 };
 
@@ -153,6 +161,49 @@ static void on_step(void *ctx, int64_t n)
 	metrics_observe(x->base.metrics, METRIC_BATCH_SIZE, (double)n);
 }
 
+/* Follows the median of how late sleeps end on this machine. */
+static void learn_lateness(struct simulator *x, int64_t late_ns)
+{
+	int64_t step = late_ns > x->lead_ns ? LEAD_STEP_NS : -LEAD_STEP_NS;
+	x->lead_ns += step;
+	if (x->lead_ns < 0)
+		x->lead_ns = 0;
+	if (x->lead_ns > LEAD_MAX_NS)
+		x->lead_ns = LEAD_MAX_NS;
+}
+
+static void calibrate_sleep(struct simulator *x)
+{
+	int64_t late[CALIBRATIONS];
+	for (size_t i = 0; i < CALIBRATIONS; i++) {
+		int64_t until = clock_now_ns() + CALIBRATION_SLEEP_NS;
+		clock_sleep_until(until);
+		late[i] = clock_now_ns() - until;
+		for (size_t k = i; k > 0 && late[k] < late[k - 1]; k--) {
+			int64_t swapped = late[k];
+			late[k] = late[k - 1];
+			late[k - 1] = swapped;
+		}
+	}
+	x->lead_ns = late[CALIBRATIONS / 2];
+	learn_lateness(x, x->lead_ns);
+}
+
+/*
+ * Sleeps under the lock until due_ns or until something changes. Sleeps end late by about the same
+ * each time (a virtual machine's halted core: 75 us), so they are begun for that much less.
+ */
+static void sleep_until(struct simulator *x, int64_t now_ns, int64_t due_ns)
+{
+	int64_t aim = due_ns - x->lead_ns;
+	if (aim < now_ns + SLEEP_LEAST_NS)
+		aim = now_ns + SLEEP_LEAST_NS;
+	struct timespec until = clock_to_timespec(aim);
+	bool timed_out = pthread_cond_timedwait(&x->changed, &x->lock, &until) == ETIMEDOUT;
+	if (timed_out && aim - now_ns >= CALIBRATION_SLEEP_NS)
+		learn_lateness(x, clock_now_ns() - aim);
+}
+
 static void *run_thread(void *arg)
 {
 	struct simulator *x = arg;
@@ -160,14 +211,12 @@ static void *run_thread(void *arg)
 	while (!x->closing) {
 		int64_t due = sim_schedule_due_ns(&x->schedule);
 		int64_t now = clock_now_ns();
-		if (due <= now) {
-			sim_schedule_run(&x->schedule, now);
-		} else if (due == INT64_MAX) {
+		if (due == INT64_MAX)
 			pthread_cond_wait(&x->changed, &x->lock);
-		} else {
-			struct timespec until = clock_to_timespec(due);
-			pthread_cond_timedwait(&x->changed, &x->lock, &until);
-		}
+		else if (due - now <= x->lead_ns / 2) /* nearer than after another sleep */
+			sim_schedule_run(&x->schedule, due > now ? due : now);
+		else
+			sleep_until(x, now, due);
 	}
 	pthread_mutex_unlock(&x->lock);
 	return NULL;
@@ -318,6 +367,7 @@ bool simulate_open(
 	struct sim_callbacks callbacks = { .event = on_event, .step = on_step, .ctx = x };
 	sim_schedule_init(&x->schedule, &x->config, callbacks);
 	init_locks(x);
+	calibrate_sleep(x);
 	int failed = pthread_create(&x->thread, NULL, run_thread, x);
 	if (failed) {
 		sim_schedule_release(&x->schedule);
