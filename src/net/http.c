@@ -72,22 +72,26 @@ static bool opening_fits(const struct opening *o, const char *start, size_t n)
 	return true;
 }
 
-/* Looks at the first bytes of an answer: those kept from earlier reads, and the new ones. */
-static bool check_opening(struct http *http, const char *data, size_t n)
+/*
+ * Looks at the first bytes of an answer, in line[] when they came in earlier reads. Until they are
+ * decided they are kept there and no line is looked for: a LF may be part of another protocol.
+ */
+static bool check_opening(struct http *http, struct input *in)
 {
-	char start[OPENING_BYTES];
-	size_t have = http->line_len;
+	size_t have = http->line_len, n = (size_t)(in->end - in->data);
 	if (have >= OPENING_BYTES)
 		return true;
-	memcpy(start, http->line, have);
 	size_t more = n < OPENING_BYTES - have ? n : OPENING_BYTES - have;
-	memcpy(start + have, data, more);
-	have += more;
+	memcpy(http->line + have, in->data, more);
 	for (size_t i = 0; i < ARRAY_LEN(openings); i++) {
 		const struct opening *o = &openings[i];
-		if (!opening_fits(o, start, have))
+		if (!opening_fits(o, http->line, have + more))
 			continue;
-		return have < o->n || !o->error || fail(http, o->error);
+		if (have + more >= o->n)
+			return !o->error || fail(http, o->error);
+		http->line_len += more;
+		in->data += more;
+		return false;
 	}
 	return fail(http, N_("not HTTP"));
 }
@@ -325,8 +329,8 @@ static bool parse_chunk_size(struct http *http, struct str line)
 static bool step_status(struct http *http, struct input *in)
 {
 	struct str line;
-	return check_opening(http, in->data, (size_t)(in->end - in->data)) &&
-	       take_head_line(http, in, &line) && parse_status(http, line);
+	return check_opening(http, in) && take_head_line(http, in, &line) &&
+	       parse_status(http, line);
 }
 
 static bool step_header(struct http *http, struct input *in)

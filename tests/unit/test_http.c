@@ -125,6 +125,7 @@ static void what_is_not_http_is_told_at_its_first_bytes(void)
 	        { INPUT("{\"error\":1}"), "error: not HTTP", .stays_open = true },
 	        { INPUT("\x16\n"), "error: not HTTP", .stays_open = true },
 	        { INPUT("\0\0\1\0"), "error: not HTTP", .stays_open = true },
+	        { INPUT("\0\0\na"), "error: not HTTP", .stays_open = true },
 	        { INPUT("HT"), "in the head", .stays_open = true },
 	        { INPUT("\x15"), "in the head", .stays_open = true });
 }
