@@ -100,28 +100,33 @@ const char *gguf_tensor_type_name(uint32_t type)
 	return type < ARRAY_LEN(tensor_types) ? tensor_types[type].name : NULL;
 }
 
+/* The bytes of the character at s if a terminal only shows it; 0 for controls and broken text. */
+static size_t printable(const char *s, size_t n)
+{
+	int step = utf8_char(s, n);
+	unsigned char c = (unsigned char)s[0];
+	if (step < 1 || c < 0x20 || c == 0x7F)
+		return 0;
+	/* U+0080 to U+009F are controls, too. */
+	return c == 0xC2 && (unsigned char)s[1] < 0xA0 ? 0 : (size_t)step;
+}
+
 const char *gguf_quote(struct str name, char out[GGUF_QUOTE])
 {
-	size_t n = 0;
-	for (size_t i = 0; i < name.len && n + UTF8_CHAR_MAX + sizeof("...") <= GGUF_QUOTE;) {
-		int step = utf8_char(name.s + i, name.len - i);
-		unsigned char c = (unsigned char)name.s[i];
-		/* C2 80..9F are control characters of terminals, too. */
-		bool plain = step > 1 ? c != 0xC2 : step == 1 && c >= 0x20 && c < 0x7F;
-		size_t bytes = step > 0 ? (size_t)step : 1;
-		if (plain)
-			memcpy(out + n, name.s + i, bytes);
+	static const char more[] = "...";
+	size_t i = 0, n = 0;
+	while (i < name.len && n + UTF8_CHAR_MAX + sizeof(more) <= GGUF_QUOTE) {
+		size_t step = printable(name.s + i, name.len - i);
+		if (step)
+			memcpy(out + n, name.s + i, step);
 		else
 			out[n] = '?';
-		n += plain ? bytes : 1;
-		i += bytes;
-		if (i < name.len && n + UTF8_CHAR_MAX + sizeof("...") > GGUF_QUOTE) {
-			memcpy(out + n, "...", 3);
-			n += 3;
-			break;
-		}
+		n += step ? step : 1;
+		i += step ? step : 1;
 	}
-	out[n] = '\0';
+	memcpy(out + n, more, sizeof(more));
+	if (i == name.len)
+		out[n] = '\0';
 	return out;
 }
 

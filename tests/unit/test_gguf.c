@@ -343,7 +343,7 @@ static void tensors_over_each_other(struct make *m)
 
 static void control_characters(struct make *m)
 {
-	make_key(m, "x\x1B[31m\n\xC2\x9B!\xFF", 13, "\0\0\0\0", 4);
+	make_key(m, "x\x1B[31m\n\xC2\x9B!\xFF\xC2\xBD", 13, "\0\0\0\0", 4);
 }
 
 static const struct {
@@ -390,7 +390,8 @@ static const struct {
 	{ tensor_twice, "tensor 't' is there twice" },
 	{ tensors_over_each_other, "the data of tensor 'u' overlaps that of another" },
 	{ control_characters, "key 'x?[31m?"
-	                      "?!?' has the unknown type 13" },
+	                      "?"
+	                      "?!?\xC2\xBD' has the unknown type 13" },
 };
 
 static void a_hostile_file_is_refused_with_its_reason(void)
