@@ -304,26 +304,24 @@ static const struct subcommand {
 	{ "show", show },
 };
 
-/* The subcommand that the first word names; list without one. */
-static bool choose(const struct opt_list *args, const struct subcommand **ret_sub, struct err *err)
+/* The subcommand that the first word names, list without one; NULL with err filled for another. */
+static const struct subcommand *choose(const struct opt_list *args, struct err *err)
 {
 	const char *word = args->n ? args->items[0] : subcommands[0].name;
-	for (size_t i = 0; i < ARRAY_LEN(subcommands); i++) {
-		if (strcmp(subcommands[i].name, word) != 0)
-			continue;
-		*ret_sub = &subcommands[i];
-		return true;
-	}
+	for (size_t i = 0; i < ARRAY_LEN(subcommands); i++)
+		if (strcmp(subcommands[i].name, word) == 0)
+			return &subcommands[i];
 	err_set(err, ERR_USAGE, _("'venturi log' has no subcommand '%s'"), word);
-	return err_hint(err, _("there are 'venturi log list' and 'venturi log show ID'"));
+	err_hint(err, _("there are 'venturi log list' and 'venturi log show ID'"));
+	return NULL;
 }
 
 static int run_log(struct log_call *call, struct opt_list args)
 {
 	AUTO(auto_ledger) struct ledger *ledger = NULL;
-	const struct subcommand *sub;
 	struct err err;
-	if (!choose(&args, &sub, &err))
+	const struct subcommand *sub = choose(&args, &err);
+	if (!sub)
 		return cmd_fail(&err);
 	if (args.n)
 		call->args = (struct opt_list){ args.items + 1, args.n - 1 };

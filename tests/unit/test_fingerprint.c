@@ -85,9 +85,8 @@ static void the_host_is_read_from_a_tree_and_what_makes_no_sense_is_left_out(voi
 		const struct host_case *c = &cases[i];
 		struct arena run = { 0 };
 		struct fingerprint fp = { 0 };
-		char root[4096];
-		snprintf(root, sizeof(root), "%s/%s", tap_data("hosts"), c->tree);
-		fingerprint_host(&fp, &run, root);
+		fingerprint_host(
+		        &fp, &run, arena_printf(&run, "%s/%s", tap_data("hosts"), c->tree));
 		same(&fp, c->tree, "host.cpu", c->cpu);
 		same(&fp, c->tree, "host.cores", c->cores);
 		same(&fp, c->tree, "host.cores_allowed", c->allowed);
