@@ -1,0 +1,287 @@
+/*
+ * Scalars of the schema are always there, null when absent; objects without data are left out.
+ * Rows of numbers stay on one line, so that a person can read the file too.
+ */
+#include "report/report.h"
+
+#include "base/clock.h"
+#include "report/layout.h"
+#include "stats/quantile.h"
+#include "text/json.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { METRIC_NAME = 32, HISTOGRAM_BUCKETS_MAX = 128 };
+
+static const double CONFIDENCE = 0.95;
+
+static void put_ms(struct json *j, const char *name, double ns)
+{
+	json_put_double(j, name, ns / (double)NS_PER_MS);
+}
+
+static void put_interval(struct json *j, const char *name, const struct hist *h, double q)
+{
+	struct quantile_interval interval;
+	json_key(j, name);
+	if (!quantile_ci_hist(h, q, CONFIDENCE, &interval)) {
+		json_null(j);
+		return;
+	}
+	json_array_open(j);
+	j->pretty = false;
+	json_double(j, (double)interval.low / (double)NS_PER_MS);
+	json_double(j, (double)interval.high / (double)NS_PER_MS);
+	json_array_close(j);
+	j->pretty = true;
+}
+
+static void put_hist(struct json *j, const char *name, const struct hist *h)
+{
+	static const struct {
+		const char *name;
+		double q;
+	} percentiles[] = {
+		{ "p50", 0.5 },
+		{ "p90", 0.9 },
+		{ "p95", 0.95 },
+		{ "p99", 0.99 },
+		{ "p999", 0.999 },
+	};
+	if (h->n == 0)
+		return;
+	json_key(j, name);
+	json_object_open(j);
+	json_put_int(j, "n", h->n);
+	put_ms(j, "mean", hist_mean(h));
+	put_ms(j, "sd", hist_sd(h));
+	put_ms(j, "min", (double)h->min);
+	for (size_t i = 0; i < ARRAY_LEN(percentiles); i++) {
+		double q = percentiles[i].q;
+		put_ms(j, percentiles[i].name,
+		        quantile_enough(h->n, q) ? (double)hist_quantile(h, q) : NAN);
+	}
+	put_ms(j, "max", (double)h->max);
+	json_key(j, "ci");
+	json_object_open(j);
+	put_interval(j, "p50", h, 0.5);
+	put_interval(j, "p99", h, 0.99);
+	json_object_close(j);
+	json_object_close(j);
+}
+
+static const char *metric_name(enum load_metric metric, char out[METRIC_NAME])
+{
+	snprintf(out, METRIC_NAME, "%s_ms", load_metric_names[metric]);
+	return out;
+}
+
+static void put_config(struct json *j, const struct load_run *r)
+{
+	json_key(j, "config");
+	json_object_open(j);
+	if (r->concurrency > 0)
+		json_put_int(j, "concurrency", r->concurrency);
+	json_put_double_present(j, "rate", r->rate_per_s);
+	json_put_string(j, "arrival", r->arrival);
+	json_put_int(j, "seed", r->seed);
+	if (r->max_in_flight > 0)
+		json_put_int(j, "max_in_flight", r->max_in_flight);
+	json_put_bool(j, "stream", r->stream);
+	json_put_string_present(j, "input", r->input);
+	json_put_string_present(j, "output", r->output);
+	json_put_double_present(j, "timeout_s", r->timeout_s);
+	json_object_close(j);
+}
+
+static void put_window(struct json *j, const struct load_window *w)
+{
+	json_key(j, "window");
+	json_object_open(j);
+	json_put_int(j, "warmup_requests", w->warmup_requests);
+	json_put_double(j, "warmup_s", w->warmup_s);
+	json_put_double(j, "duration_s", w->duration_s);
+	json_put_bool(j, "steady", w->steady);
+	json_object_close(j);
+}
+
+static void put_requests(struct json *j, const struct load_run *r)
+{
+	json_key(j, "requests");
+	json_object_open(j);
+	json_put_int(j, "attempted", r->requests.attempted);
+	json_put_int(j, "ok", r->requests.ok);
+	json_put_int(j, "failed", r->requests.failed);
+	json_put_int(j, "censored", r->requests.censored);
+	json_put_int(j, "retried", r->requests.retried);
+	json_key(j, "failures");
+	json_object_open(j);
+	for (int i = 0; i < LOAD_N_FAILURES; i++)
+		json_put_int(j, load_failure_names[i], r->requests.failures[i]);
+	json_object_close(j);
+	json_put_string_present(j, "first_error", r->first_error);
+	json_object_close(j);
+}
+
+static void put_throughput(struct json *j, const struct load_run *r)
+{
+	json_key(j, "throughput");
+	json_object_open(j);
+	json_put_double(j, "requests_per_s", r->throughput.requests_per_s);
+	json_put_double(j, "input_tokens_per_s", r->throughput.input_tokens_per_s);
+	json_put_double(j, "output_tokens_per_s", r->throughput.output_tokens_per_s);
+	json_put_double(j, "events_per_s", r->throughput.events_per_s);
+	json_object_close(j);
+	if (!isnan(r->goodput.requests_per_s)) {
+		json_key(j, "goodput");
+		json_object_open(j);
+		json_put_double(j, "requests_per_s", r->goodput.requests_per_s);
+		json_put_double(j, "attainment", r->goodput.attainment_ratio);
+		json_object_close(j);
+	}
+	json_put_string(j, "tokens_source", r->tokens_source);
+	json_put_double_present(j, "tokens_per_event", r->tokens_per_event);
+}
+
+static void put_client(struct json *j, const struct load_client *c)
+{
+	static const char *const verdicts[] = {
+		[LOAD_CLIENT_OK] = "ok",
+		[LOAD_CLIENT_LIMITED] = "limited",
+		[LOAD_CLIENT_UNKNOWN] = "unknown",
+	};
+	json_key(j, "client");
+	json_object_open(j);
+	json_put_int(j, "threads", c->threads);
+	json_put_double(j, "cpu_s", c->cpu_s);
+	json_put_double(j, "cpu_us_per_request", c->cpu_us_per_request);
+	json_put_double(j, "busiest_thread_ratio", c->busiest_thread_ratio);
+	put_hist(j, "lateness_ms", &c->lateness);
+	put_hist(j, "receive_delay_ms", &c->receive_delay);
+	json_put_double(j, "offered_per_s", c->offered_per_s);
+	json_put_double(j, "achieved_per_s", c->achieved_per_s);
+	json_put_double(j, "little_ratio", c->little_ratio);
+	json_put_double(j, "null_ceiling_per_s", c->null_ceiling_per_s);
+	if (c->halved.present) {
+		json_key(j, "halved");
+		json_object_open(j);
+		json_put_double(j, "concurrency", c->halved.concurrency);
+		json_put_double(j, "requests_per_s", c->halved.requests_per_s);
+		json_object_close(j);
+	}
+	json_put_string(j, "verdict", verdicts[c->verdict]);
+	json_put_string(j, "why", c->why);
+	json_object_close(j);
+}
+
+static void put_series(struct json *j, const struct load_run *r)
+{
+	json_key(j, "series");
+	json_array_open(j);
+	for (int64_t i = 0; i < r->n_series; i++) {
+		const struct load_second *s = &r->series[i];
+		json_object_open(j);
+		j->pretty = false;
+		json_put_double(j, "t_s", s->t_s);
+		json_put_int(j, "requests", s->requests);
+		json_put_int(j, "errors", s->errors);
+		json_put_double(j, "in_flight", s->in_flight);
+		json_put_double(j, "p50_ms", s->p50_ms);
+		json_put_double(j, "p99_ms", s->p99_ms);
+		json_put_int(j, "output_tokens", s->output_tokens);
+		json_object_close(j);
+		j->pretty = true;
+	}
+	json_array_close(j);
+}
+
+/* Buckets are merged when their upper edges fall into the same part of an octave. */
+static int64_t octave_part(int64_t upper, int parts)
+{
+	return upper < 1 ? -1 : (int64_t)floor(log2((double)upper) * parts);
+}
+
+/* The most parts of an octave, at most 2^HIST_SUB_BITS, that leave few enough buckets. */
+static int parts_that_fit(const struct hist *h)
+{
+	for (int parts = 1 << HIST_SUB_BITS; parts > 1; parts /= 2) {
+		int64_t upper, count, last = -2;
+		int i = 0, n = 0;
+		while (hist_next(h, &i, &upper, &count)) {
+			n += octave_part(upper, parts) != last;
+			last = octave_part(upper, parts);
+		}
+		if (n <= HISTOGRAM_BUCKETS_MAX)
+			return parts;
+	}
+	return 1;
+}
+
+static void put_bucket(struct json *j, int64_t upper, int64_t count)
+{
+	json_array_open(j);
+	j->pretty = false;
+	json_double(j, (double)upper / (double)NS_PER_MS);
+	json_int(j, count);
+	json_array_close(j);
+	j->pretty = true;
+}
+
+/* No value lies above the edge of the last bucket: that is the largest value. */
+static void put_buckets(struct json *j, const struct hist *h)
+{
+	int parts = parts_that_fit(h);
+	int64_t upper, count, edge = -1, sum = 0;
+	int i = 0;
+	json_array_open(j);
+	while (hist_next(h, &i, &upper, &count)) {
+		if (sum > 0 && octave_part(upper, parts) != octave_part(edge, parts)) {
+			put_bucket(j, edge, sum);
+			sum = 0;
+		}
+		edge = upper;
+		sum += count;
+	}
+	if (sum > 0)
+		put_bucket(j, h->max, sum);
+	json_array_close(j);
+}
+
+static void put_histograms(struct json *j, const struct load_run *r)
+{
+	char name[METRIC_NAME];
+	json_key(j, "histogram");
+	json_object_open(j);
+	for (int i = 0; i < LOAD_N_METRICS; i++) {
+		if (r->metrics[i].n == 0)
+			continue;
+		json_key(j, metric_name(i, name));
+		put_buckets(j, &r->metrics[i]);
+	}
+	json_object_close(j);
+}
+
+void report_load_json(const struct load_run *r, struct buf *out)
+{
+	char name[METRIC_NAME];
+	struct json j;
+	json_init(&j, out, true);
+	json_object_open(&j);
+	json_put_string(&j, "schema", "venturi.load/1");
+	json_put_string(&j, "started_at", r->started_at);
+	json_put_bool(&j, "partial", r->partial);
+	layout_json_target(&j, r->url, r->api, r->model, &r->fingerprint);
+	put_config(&j, r);
+	put_window(&j, &r->window);
+	put_requests(&j, r);
+	for (int i = 0; i < LOAD_N_METRICS; i++)
+		put_hist(&j, metric_name(i, name), &r->metrics[i]);
+	put_hist(&j, "failed_latency_ms", &r->failed_latency);
+	put_throughput(&j, r);
+	put_client(&j, &r->client);
+	put_series(&j, r);
+	put_histograms(&j, r);
+	json_object_close(&j);
+	buf_add_char(out, '\n');
+}

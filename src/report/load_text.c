@@ -1,0 +1,369 @@
+/*
+ * One screen: can it be trusted, what was loaded, what came back, how fast, and whether the client
+ * itself stood in the way. At most 40 lines of at most LAYOUT_COLUMNS.
+ */
+#include "report/report.h"
+
+#include "base/clock.h"
+#include "base/i18n.h"
+#include "report/layout.h"
+#include "stats/quantile.h"
+#include "text/chart.h"
+
+#include <math.h>
+
+enum { CELL = 24, N_BARS = 10, BAR_COLUMNS = 40, SPARK_COLUMNS = 60 };
+
+static const double CONFIDENCE = 0.95;
+
+struct row_unit {
+	const char *name;
+	double ns;
+};
+
+/* The unit in which the largest value of a row has at most five digits before the point. */
+static struct row_unit unit_for(int64_t max_ns)
+{
+	static const struct row_unit units[] = {
+		{ "ms", 1e6 },
+		{ "s", 1e9 },
+		{ "h", 3600e9 },
+	};
+	size_t i = 0;
+	while (i + 1 < ARRAY_LEN(units) && (double)max_ns >= 1e5 * units[i].ns)
+		i++;
+	return units[i];
+}
+
+/* Five columns, so that ten of them fit on a line: "1.234", "12.34", "123.4", "12345". */
+static const char *cell_number(double ns, double unit_ns, char out[CELL])
+{
+	double v = ns / unit_ns;
+	int decimals = v >= 1000 ? 0 : v >= 100 ? 1 : v >= 10 ? 2 : 3;
+	if (v > 0 && v < 0.001)
+		snprintf(out, CELL, "<.001");
+	else
+		snprintf(out, CELL, "%.*f", decimals, v);
+	return out;
+}
+
+struct metrics_table {
+	struct table table;
+	bool has_dash;
+};
+
+static void add_dash(struct metrics_table *m)
+{
+	table_cell(&m->table, "-");
+	m->has_dash = true;
+}
+
+static void add_percentile(struct metrics_table *m, const struct hist *h, double q, double unit_ns)
+{
+	char text[CELL];
+	if (quantile_enough(h->n, q))
+		table_cell(
+		        &m->table, "%s", cell_number((double)hist_quantile(h, q), unit_ns, text));
+	else
+		add_dash(m);
+}
+
+static void add_interval(struct metrics_table *m, const struct hist *h, double q, double unit_ns)
+{
+	struct quantile_interval i;
+	char low[CELL], high[CELL];
+	if (quantile_enough(h->n, q) && quantile_ci_hist(h, q, CONFIDENCE, &i))
+		table_cell(&m->table, "%s..%s", cell_number((double)i.low, unit_ns, low),
+		        cell_number((double)i.high, unit_ns, high));
+	else
+		add_dash(m);
+}
+
+static void add_metric(struct metrics_table *m, const char *name, const struct hist *h)
+{
+	struct row_unit unit = unit_for(h->max);
+	char text[CELL];
+	table_cell(&m->table, "%s, %s", name, unit.name);
+	table_cell(&m->table, "%lld", (long long)h->n);
+	table_cell(&m->table, "%s", cell_number(hist_mean(h), unit.ns, text));
+	add_percentile(m, h, 0.5, unit.ns);
+	add_interval(m, h, 0.5, unit.ns);
+	add_percentile(m, h, 0.9, unit.ns);
+	add_percentile(m, h, 0.99, unit.ns);
+	add_interval(m, h, 0.99, unit.ns);
+	add_percentile(m, h, 0.999, unit.ns);
+	table_cell(&m->table, "%s", cell_number((double)h->max, unit.ns, text));
+}
+
+/* In a closed loop a request is sent when it is planned: response would repeat latency. */
+static bool is_shown(const struct load_run *r, enum load_metric metric)
+{
+	return r->metrics[metric].n > 0 && (metric != LOAD_RESPONSE || r->concurrency == 0);
+}
+
+static void print_metrics(const struct load_run *r, struct arena *tmp, struct buf *out)
+{
+	const char *heads[] = { "", "n", _("mean"), "P50", "[95 %]", "P90", "P99", "[95 %]",
+		"P99.9", _("max") };
+	struct metrics_table m = { 0 };
+	if (r->requests.ok == 0)
+		return;
+	table_init(&m.table, tmp, "lrrrlrrlrr");
+	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
+		table_cell(&m.table, "%s", heads[i]);
+	for (int i = 0; i < LOAD_N_METRICS; i++)
+		if (is_shown(r, i))
+			add_metric(&m, load_metric_names[i], &r->metrics[i]);
+	buf_add_char(out, '\n');
+	table_print(&m.table, out);
+	layout_wrap(out,
+	        _("Of the requests that were ok; [95 %] is the confidence interval of the "
+	          "percentile "
+	          "before it."),
+	        0, 0);
+	if (m.has_dash)
+		layout_wrap(out,
+		        _("- too few samples: P50 needs 2, P90 10, P99 100, P99.9 1000; the "
+		          "interval of "
+		          "P50 6, of P99 368."),
+		        0, 0);
+}
+
+/* Bars of equal width on a logarithmic scale, so that the tail is seen beside the body. */
+static void print_histogram(const struct hist *h, struct arena *tmp, struct buf *out)
+{
+	if (h->n == 0)
+		return;
+	struct row_unit unit = unit_for(h->max);
+	double low = h->min > 0 ? (double)h->min : 1;
+	double span = (double)h->max / low;
+	int n_bars = span > 1.001 ? N_BARS : 1;
+	struct chart_bar bars[N_BARS];
+	int64_t below = 0;
+	for (int i = 0; i < n_bars; i++) {
+		bool last = i + 1 == n_bars;
+		double edge = last ? (double)h->max : low * pow(span, (i + 1.0) / n_bars);
+		int64_t up_to = last ? h->n : hist_count_at_or_below(h, (int64_t)edge);
+		char text[CELL];
+		bars[i] = (struct chart_bar){
+			.label = arena_printf(tmp, "%s", cell_number(edge, unit.ns, text)),
+			.value = (double)(up_to - below),
+			.note = arena_printf(tmp, "%lld", (long long)(up_to - below)),
+		};
+		below = up_to;
+	}
+	buf_add_char(out, '\n');
+	layout_wrap(out,
+	        arena_printf(tmp, _("Latency of %lld requests, each bar up to so many %s:"),
+	                (long long)h->n, unit.name),
+	        0, 0);
+	chart_bars(out, bars, (size_t)n_bars, BAR_COLUMNS, 2);
+}
+
+/* Seconds are drawn together, per bar the same number of them, until they fit on the line. */
+static void print_spark(const struct load_run *r, struct arena *tmp, struct buf *out)
+{
+	if (r->n_series < 2)
+		return;
+	int64_t per_bar = (r->n_series + SPARK_COLUMNS - 1) / SPARK_COLUMNS;
+	double rates[SPARK_COLUMNS], low = INFINITY, high = 0, start_s = 0;
+	size_t n = 0;
+	for (int64_t i = 0; i < r->n_series; i += per_bar) {
+		int64_t requests = 0;
+		int64_t end = i + per_bar < r->n_series ? i + per_bar : r->n_series;
+		for (int64_t k = i; k < end; k++)
+			requests += r->series[k].requests;
+		double span_s = r->series[end - 1].t_s - start_s;
+		start_s = r->series[end - 1].t_s;
+		rates[n] = span_s > 0 ? (double)requests / span_s : NAN;
+		low = fmin(low, rates[n]);
+		high = fmax(high, rates[n++]);
+	}
+	AUTO(auto_buf) struct buf spark = { 0 };
+	char low_text[LAYOUT_NUMBER], high_text[LAYOUT_NUMBER];
+	chart_spark(&spark, rates, n);
+	layout_wrap(out,
+	        arena_printf(tmp, _("Throughput over time %s %s to %s req/s, a bar is %lld s"),
+	                spark.s, layout_number(low, low_text), layout_number(high, high_text),
+	                (long long)per_bar),
+	        0, 0);
+}
+
+static void print_verdict(const struct load_run *r, struct arena *tmp, struct buf *out)
+{
+	const char *why = r->client.why;
+	const char *sentence;
+	if (r->partial)
+		layout_wrap(out,
+		        _("Partial: the run was interrupted or the target went away; this is what "
+		          "was "
+		          "measured until then."),
+		        0, 0);
+	if (r->requests.ok == 0)
+		sentence = arena_printf(tmp,
+		        _("Measurement invalid: none of the %lld requests succeeded."),
+		        (long long)r->requests.attempted);
+	else if (r->client.verdict == LOAD_CLIENT_OK)
+		sentence = why ? arena_printf(tmp, _("Measurement ok: %s"), why)
+		               : _("Measurement ok: the client kept up with the load.");
+	else if (r->client.verdict == LOAD_CLIENT_LIMITED)
+		sentence = why ? arena_printf(tmp, _("Measurement limited by the client: %s"), why)
+		               : _("Measurement limited by the client.");
+	else
+		sentence = why ? arena_printf(tmp, _("Measurement of unknown quality: %s"), why)
+		               : _("Measurement of unknown quality: the client was not checked.");
+	layout_wrap(out, sentence, 0, 0);
+	buf_add_char(out, '\n');
+}
+
+static void add_load(struct fields *f, const struct load_run *r)
+{
+	char rate[LAYOUT_NUMBER];
+	if (r->concurrency > 0)
+		fields_add(f, _("Load"), _("closed loop, %lld requests at a time, seed %lld"),
+		        (long long)r->concurrency, (long long)r->seed);
+	else
+		fields_add(f, _("Load"),
+		        _("open loop, %s requests a second, arrivals %s, seed %lld"),
+		        layout_number(r->rate_per_s, rate), r->arrival ? r->arrival : "-",
+		        (long long)r->seed);
+	if (r->input && r->output)
+		fields_add(f, _("Sent"), _("input %s, output %s"), r->input, r->output);
+	else
+		fields_add_present(f, _("Sent"), r->input);
+}
+
+static void add_window(struct fields *f, const struct load_window *w)
+{
+	char warmup[LAYOUT_NUMBER], duration[LAYOUT_NUMBER];
+	fields_add(f, _("Window"),
+	        w->steady ? _("%s s, steady; %lld requests in %s s before it were discarded as "
+	                      "warm-up")
+	                  : _("%s s, not steady: its figures still drift; %lld requests in %s s "
+	                      "before it were discarded as warm-up"),
+	        layout_number(w->duration_s, duration), (long long)w->warmup_requests,
+	        layout_number(w->warmup_s, warmup));
+}
+
+static void add_requests(struct fields *f, const struct load_run *r)
+{
+	const struct load_requests *n = &r->requests;
+	fields_add(f, _("Requests"),
+	        _("%lld attempted: %lld ok, %lld failed, %lld censored (under way at the end); "
+	          "%lld retried"),
+	        (long long)n->attempted, (long long)n->ok, (long long)n->failed,
+	        (long long)n->censored, (long long)n->retried);
+	if (n->failed > 0) {
+		AUTO(auto_buf) struct buf classes = { 0 };
+		for (int i = 0; i < LOAD_N_FAILURES; i++)
+			if (n->failures[i] > 0)
+				buf_printf(&classes, "%s%s %lld", classes.len > 0 ? ", " : "",
+				        load_failure_names[i], (long long)n->failures[i]);
+		fields_add_present(f, _("Failures"), classes.s);
+	}
+	fields_add_present(f, _("First error"), r->first_error);
+}
+
+static void add_rates(struct fields *f, const struct load_run *r)
+{
+	const struct {
+		double per_s;
+		const char *fmt;
+	} parts[] = {
+		{ r->throughput.requests_per_s, N_("%s req/s") },
+		{ r->throughput.input_tokens_per_s, N_("%s input tokens/s") },
+		{ r->throughput.output_tokens_per_s, N_("%s output tokens/s") },
+		{ r->throughput.events_per_s, N_("%s events/s") },
+	};
+	AUTO(auto_buf) struct buf list = { 0 };
+	char number[LAYOUT_NUMBER];
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (isnan(parts[i].per_s))
+			continue;
+		buf_add_c(&list, list.len > 0 ? ", " : "");
+		buf_printf(&list, _(parts[i].fmt), layout_number(parts[i].per_s, number));
+	}
+	if (!isnan(r->throughput.output_tokens_per_s) && r->tokens_source) {
+		buf_add_c(&list, ", ");
+		buf_printf(&list, _("tokens counted from %s"), r->tokens_source);
+	}
+	fields_add_present(f, _("Throughput"), list.s);
+}
+
+static void add_goodput(struct fields *f, const struct load_run *r)
+{
+	char rate[LAYOUT_NUMBER], share[LAYOUT_NUMBER];
+	if (isnan(r->goodput.requests_per_s))
+		return;
+	fields_add(f, _("Goodput"), _("%s req/s within the objectives: %s %% of the attempted"),
+	        layout_number(r->goodput.requests_per_s, rate),
+	        layout_number(r->goodput.attainment_ratio * 100, share));
+}
+
+static void add_client(struct fields *f, const struct load_client *c)
+{
+	char a[LAYOUT_NUMBER], b[LAYOUT_NUMBER];
+	if (!isnan(c->cpu_s))
+		fields_add(f, _("Client CPU"),
+		        _("%s s in all (threads: %d), the busiest thread %s %% of a core"),
+		        layout_number(c->cpu_s, a), c->threads,
+		        layout_number(c->busiest_thread_ratio * 100, b));
+	if (quantile_enough(c->lateness.n, 0.99))
+		fields_add(f, _("Lateness"),
+		        _("sent after the plan by P50 %s ms, P99 %s ms (n %lld)"),
+		        layout_number((double)hist_quantile(&c->lateness, 0.5) / NS_PER_MS, a),
+		        layout_number((double)hist_quantile(&c->lateness, 0.99) / NS_PER_MS, b),
+		        (long long)c->lateness.n);
+	else if (c->lateness.n > 0)
+		fields_add(f, _("Lateness"), _("sent after the plan by at most %s ms (n %lld)"),
+		        layout_number((double)c->lateness.max / NS_PER_MS, a),
+		        (long long)c->lateness.n);
+	if (!isnan(c->offered_per_s))
+		fields_add(f, _("Offered"), _("%s req/s planned, %s req/s sent"),
+		        layout_number(c->offered_per_s, a), layout_number(c->achieved_per_s, b));
+	if (!isnan(c->little_ratio))
+		fields_add(f, _("Little's law"),
+		        _("in flight / (throughput x latency) = %s; it has to be near 1"),
+		        layout_number(c->little_ratio, a));
+	if (!isnan(c->null_ceiling_per_s))
+		fields_add(f, _("Ceiling"), _("%s req/s against a responder that answers at once"),
+		        layout_number(c->null_ceiling_per_s, a));
+	if (c->halved.present)
+		fields_add(f, _("Halved"), _("%s req/s with half the concurrency (%s)"),
+		        layout_number(c->halved.requests_per_s, a),
+		        layout_number(c->halved.concurrency, b));
+}
+
+static void add_target(struct fields *f, const struct load_run *r)
+{
+	const char *url = r->url ? r->url : "-", *api = r->api ? r->api : "-";
+	if (r->model)
+		fields_add(f, _("Target"),
+		        r->stream ? _("%s (%s, model %s, streamed)") : _("%s (%s, model %s)"), url,
+		        api, r->model);
+	else
+		fields_add(f, _("Target"), r->stream ? _("%s (%s, streamed)") : _("%s (%s)"), url,
+		        api);
+}
+
+void report_load_text(const struct load_run *r, struct buf *out)
+{
+	struct arena tmp = { 0 };
+	struct fields what = { .tmp = &tmp }, client = { .tmp = &tmp };
+	print_verdict(r, &tmp, out);
+	add_target(&what, r);
+	add_load(&what, r);
+	add_window(&what, &r->window);
+	add_requests(&what, r);
+	add_rates(&what, r);
+	add_goodput(&what, r);
+	fields_print(&what, 0, out);
+	print_metrics(r, &tmp, out);
+	print_histogram(&r->metrics[LOAD_LATENCY], &tmp, out);
+	print_spark(r, &tmp, out);
+	add_client(&client, &r->client);
+	if (client.n > 0)
+		buf_add_char(out, '\n');
+	fields_print(&client, 0, out);
+	arena_release(&tmp);
+}
