@@ -136,7 +136,7 @@ static void end_locked(struct job *job, enum job_end end, int64_t now_ns)
 	bool was_waiting = job->state == JOB_WAITING;
 	job->state = JOB_ENDED;
 	job->end = end;
-	job->done_ns = now_ns;
+	job->made_ns = now_ns;
 	if (was_running || was_waiting)
 		metrics_add(job->metrics, was_running ? METRIC_RUNNING : METRIC_WAITING, -1);
 	metrics_count_end(job->metrics, job_end_name(end));
@@ -181,7 +181,8 @@ void job_end(
 void job_set_due(struct job *job, int64_t due_ns)
 {
 	pthread_mutex_lock(&job->lock);
-	job->due_ns = due_ns;
+	if (job->state != JOB_ENDED)
+		job->due_ns = due_ns;
 	pthread_mutex_unlock(&job->lock);
 }
 

@@ -53,8 +53,9 @@ struct job {
 	int status; /* HTTP */
 	char failure[256];
 	bool cancelled;
-	int64_t started_ns, done_ns, due_ns; /* due: when done was planned, 0 unless simulated */
-	int64_t sent_first_ns, sent_last_ns; /* when bytes of the answer went to the socket */
+	int64_t started_ns, made_ns, due_ns; /* due: when made was planned, 0 unless simulated */
+	int64_t sent_first_ns,
+	        sent_last_ns; /* when its first token and its end went to the socket */
 	struct buf text;
 	size_t n_tokens, cap_tokens;
 	int64_t *token_ns;

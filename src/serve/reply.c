@@ -26,10 +26,11 @@ static size_t take_out(struct call *call, char *to, size_t max)
 	return n;
 }
 
-static void stamp_sent(struct job *job)
+/* Just before the bytes go to the socket; bears_token: some of the answer's text is among them. */
+static void stamp_sent(struct job *job, bool bears_token)
 {
 	job->sent_last_ns = clock_now_ns();
-	if (!job->sent_first_ns)
+	if (!job->sent_first_ns && bears_token)
 		job->sent_first_ns = job->sent_last_ns;
 }
 
@@ -80,7 +81,7 @@ static ssize_t read_stream(void *arg, uint64_t pos, char *to, size_t max)
 	size_t n = call->flushing ? take_out(call, to, max) : 0;
 	if (n > 0) {
 		call->flushing = call->out.len > 0;
-		stamp_sent(job);
+		stamp_sent(job, call->stream.i_token > 0);
 		result = (ssize_t)n;
 	} else if (next == STREAM_END) {
 		result = MHD_CONTENT_READER_END_OF_STREAM;
@@ -140,7 +141,7 @@ static enum MHD_Result reply(
 	if (call->job) {
 		pthread_mutex_lock(&call->job->lock);
 		call->job->status = status;
-		stamp_sent(call->job);
+		stamp_sent(call->job, status == MHD_HTTP_OK);
 		pthread_mutex_unlock(&call->job->lock);
 	}
 	return queue(call, status, response);

@@ -49,10 +49,11 @@ static void format(const struct job *job, struct buf *out)
 	json_put_int(&j, "received_ns", job->received_ns);
 	put_time(&j, "started_ns", job->started_ns);
 	put_time(&j, "first_token_ns", job->n_tokens ? job->token_ns[0] : 0);
-	put_time(&j, "done_ns", job->done_ns);
 	put_time(&j, "due_ns", job->due_ns);
-	put_time(&j, "sent_first_ns", job->sent_first_ns);
-	put_time(&j, "sent_last_ns", job->sent_last_ns);
+	put_time(&j, "made_ns", job->made_ns);
+	put_time(&j, "first_sent_ns", job->sent_first_ns);
+	put_time(
+	        &j, "done_ns", job->sent_last_ns > job->made_ns ? job->sent_last_ns : job->made_ns);
 	json_key(&j, "token_ns");
 	json_array_open(&j);
 	for (size_t i = 0; i < job->n_tokens; i++)

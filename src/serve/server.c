@@ -69,9 +69,9 @@ static void forget(struct server *s, struct call *call)
 /* Ends a job from this side, whatever the executor is doing with it. */
 static void break_off(struct server *s, struct job *job, enum job_end end)
 {
+	job_end(job, end, (struct str){ 0 }, NULL, clock_now_ns());
 	job_cancel(job);
 	s->executor->ops->cancel(s->executor, job);
-	job_end(job, end, (struct str){ 0 }, NULL, clock_now_ns());
 }
 
 static void on_left(void *watched)

@@ -138,7 +138,7 @@ static void every_error_of_the_file_names_the_file_and_the_key(void)
 static void every_example_file_is_understood(void)
 {
 	static const char *const names[] = { "bimodal.json", "continuous.json", "imperfect.json",
-		"stall_one_second.json", "two_slots.json" };
+		"stall.json", "two_slots.json" };
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		char name[256];
 		struct arena run = { 0 };
