@@ -232,34 +232,53 @@ void figures_derive(const struct evidence *ev, struct figures *ret)
 	*ret = fig;
 }
 
-int64_t ack_mode_count(const struct hist *h)
+/* The window of the n-th multiple of the delay. */
+static int64_t ack_low_ns(int times)
+{
+	return (int64_t)(times * anchor(ANCHOR_ACK_LOW) * NS_PER_MS);
+}
+
+static int64_t ack_high_ns(int times)
+{
+	return (int64_t)(times * anchor(ANCHOR_ACK_HIGH) * NS_PER_MS);
+}
+
+enum { ACK_TIMES = 2 }; /* one side delays, or both do */
+
+static int64_t ack_count(const struct hist *h)
 {
 	int64_t n = 0;
-	for (int times = 1; times <= 2; times++) {
-		int64_t low = (int64_t)(times * anchor(ANCHOR_ACK_LOW) * NS_PER_MS);
-		int64_t high = (int64_t)(times * anchor(ANCHOR_ACK_HIGH) * NS_PER_MS);
-		n += hist_count_at_or_below(h, high) - hist_count_at_or_below(h, low - 1);
-	}
+	for (int times = 1; times <= ACK_TIMES; times++)
+		n += hist_count_at_or_below(h, ack_high_ns(times)) -
+		     hist_count_at_or_below(h, ack_low_ns(times) - 1);
 	return n;
 }
 
-double ack_mode_ratio(const struct hist *h)
+/* Head and first token are known apart only as distributions: their medians have to do. */
+static bool ack_after_head(const struct load_run *r)
 {
-	return h->n > 0 ? (double)ack_mode_count(h) / (double)h->n : NAN;
+	const struct hist *ttfb = &r->metrics[LOAD_TTFB], *ttft = &r->metrics[LOAD_TTFT];
+	if (ttfb->n == 0 || ttft->n == 0)
+		return false;
+	int64_t gap = hist_quantile(ttft, 0.5) - hist_quantile(ttfb, 0.5);
+	for (int times = 1; times <= ACK_TIMES; times++)
+		if (gap >= ack_low_ns(times) && gap <= ack_high_ns(times))
+			return true;
+	return false;
 }
 
-const struct hist *ack_hist(const struct load_run *r)
+double ack_hits_per_request(const struct load_run *r)
 {
-	bool streamed = r->metrics[LOAD_ITL].n > 0;
-	return streamed ? &r->metrics[LOAD_ITL] : &r->transport.body_delay;
+	const struct hist *itl = &r->metrics[LOAD_ITL], *body = &r->transport.body_delay;
+	bool streamed = r->metrics[LOAD_TTFT].n > 0;
+	if (r->requests.ok == 0 || (!streamed && body->n == 0))
+		return NAN;
+	if (!streamed)
+		return (double)ack_count(body) / (double)body->n;
+	return (double)ack_count(itl) / (double)r->requests.ok + ack_after_head(r);
 }
 
 double ack_bound_ratio(const struct load_run *r)
 {
-	const struct hist *h = ack_hist(r);
-	if (r->requests.ok == 0 || h->n == 0)
-		return NAN;
-	double ms_per_request =
-	        (double)ack_mode_count(h) / (double)r->requests.ok * anchor(ANCHOR_ACK);
-	return fmin(1, ms_per_request / run_latency_ms(r));
+	return fmin(1, ack_hits_per_request(r) * anchor(ANCHOR_ACK) / run_latency_ms(r));
 }

@@ -106,13 +106,15 @@ struct figures {
 
 void figures_derive(const struct evidence *ev, struct figures *ret);
 
-/* The share of values near 40 ms (or twice that), where delayed acknowledgements lie. */
-double ack_mode_ratio(const struct hist *h);
-/* How many such values there are. */
-int64_t ack_mode_count(const struct hist *h);
-/* Where delayed acknowledgements show: the gaps of a stream, or the body of another answer. */
-const struct hist *ack_hist(const struct load_run *r);
-/* The share of the latency that would go away if all such values were delayed acknowledgements. */
+/*
+ * Delays near 40 ms, or twice that, per request: where delayed acknowledgements lie. They are
+ * looked for in the gaps of a stream and between its head and its first token, or in the body of
+ * another answer.
+ *
+ * returns  NAN when nothing of the kind was measured
+ */
+double ack_hits_per_request(const struct load_run *r);
+/* The share of the latency that would go away if all of them were delayed acknowledgements. */
 double ack_bound_ratio(const struct load_run *r);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct ranked {
 	struct cause_finding finding;
@@ -183,6 +184,15 @@ static enum slow_kind kind_of(const struct evidence *ev, const struct figures *f
 	return fig->doubling_gain < anchor(ANCHOR_FLAT) ? SLOW_THROUGHPUT_STUCK : SLOW_UNDER_LOAD;
 }
 
+/* Requests that nobody ever takes are in no latency; a target that ignores them is not met. */
+static bool connections_starve(const struct diagnosis *d)
+{
+	for (int i = 0; i < d->n_causes; i++)
+		if (strcmp(d->causes[i].id, "client_conn_limit") == 0)
+			return d->causes[i].state == CAUSE_PROBABLE;
+	return false;
+}
+
 static void judge_verdict(const struct evidence *ev, const struct figures *fig, struct arena *run,
         struct diagnosis *d)
 {
@@ -197,6 +207,10 @@ static void judge_verdict(const struct evidence *ev, const struct figures *fig, 
 		return;
 	}
 	d->kind = kind_of(ev, fig, &d->sla, run);
+	if (d->kind == SLOW_HEALTHY && connections_starve(d)) {
+		d->kind = SLOW_THROUGHPUT_STUCK;
+		d->sla.met = false;
+	}
 	d->verdict = d->kind == SLOW_HEALTHY ? VERDICT_HEALTHY : VERDICT_BOTTLENECK;
 }
 
@@ -213,8 +227,9 @@ void judge(const struct evidence *ev, struct arena *run, struct diagnosis *ret)
 	judge_sla(ev, run, &d);
 	judge_verdict(ev, &fig, run, &d);
 	judge_rank(d.causes, gains);
-	words_next(ev, &fig, run, &d);
+	const struct load_run *knee = judge_knee(ev, run);
+	words_next(ev, &fig, knee, run, &d);
 	words_warnings(ev, run, &d);
-	d.summary = words_summary(ev, &fig, judge_knee(ev, run), run, &d);
+	d.summary = words_summary(ev, &fig, knee, run, &d);
 	*ret = d;
 }

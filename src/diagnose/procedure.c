@@ -10,10 +10,10 @@ enum {
 	DEFAULT_CONCURRENCY = 8,
 	RAMP_MAX = 64,
 	FIRST_REQUESTS = 30,  /* enough for cold_start, and for a guess of the latency */
-	ALONE_REQUESTS = 120, /* 100 make a P99 */
-	POINT_REQUESTS = 70,
-	PAIR_REQUESTS = 40, /* on top of those of the ramp */
-	TURNS = 3,          /* a window holds at least so many latencies */
+	ALONE_REQUESTS = 200, /* 100 make a P99 */
+	POINT_REQUESTS = 120,
+	PAIR_REQUESTS = 80,
+	TURNS = 3, /* a window holds at least so many latencies */
 	ALONE_TURNS = 8,
 };
 

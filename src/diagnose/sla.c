@@ -26,6 +26,9 @@ static const struct {
 static bool parse_quantile(struct str digits, double *ret)
 {
 	double percent;
+	for (size_t i = 0; i < digits.len; i++)
+		if ((digits.s[i] < '0' || digits.s[i] > '9') && digits.s[i] != '.')
+			return false;
 	if (digits.len < 2 || digits.len > 6 || !str_to_double(digits, &percent))
 		return false;
 	if (str_find(digits, STR(".")) < 0)

@@ -152,6 +152,7 @@ struct next_context {
 	const struct evidence *ev;
 	const struct figures *fig;
 	const struct cause_finding *cause;
+	const struct load_run *knee;
 	struct arena *run;
 };
 
@@ -191,17 +192,22 @@ static struct next_step next_slots(const struct next_context *c)
 	};
 }
 
+/* The highest load within the target, else the lowest with all the throughput. */
 static struct next_step next_saturation(const struct next_context *c)
 {
-	double knee = fmax(1, round(c->fig->parallelism));
+	const struct evidence *ev = c->ev;
+	const struct load_run *knee =
+	        ev->sla.present && c->knee ? c->knee : evidence_point(ev, flat_from(ev, c->fig));
 	return (struct next_step){
 		.change = _("Admit no more requests at once than up to the knee of the curve."),
 		.variable = "concurrency",
-		.from = number(c->run, (double)c->ev->concurrency),
-		.to = number(c->run, knee),
+		.from = number(c->run, (double)ev->concurrency),
+		.to = number(c->run, (double)knee->concurrency),
 		.expect = arena_printf(c->run,
-		        _("The same throughput, latency near %.3g ms for those admitted."),
-		        c->fig->r_alone_ms),
+		        _("Throughput %.2f times, P50 near %.3g ms for those admitted, as measured "
+		          "there."),
+		        run_throughput(knee) / run_throughput(ev->operating),
+		        run_quantile_ms(knee, LOAD_LATENCY, 0.5)),
 	};
 }
 
@@ -294,12 +300,12 @@ static struct next_step next_look_inside(void)
 	};
 }
 
-void words_next(const struct evidence *ev, const struct figures *fig, struct arena *run,
-        struct diagnosis *d)
+void words_next(const struct evidence *ev, const struct figures *fig, const struct load_run *knee,
+        struct arena *run, struct diagnosis *d)
 {
 	if (d->verdict == VERDICT_HEALTHY || d->verdict == VERDICT_INCONCLUSIVE)
 		return;
-	struct next_context c = { ev, fig, first_cause(d), run };
+	struct next_context c = { ev, fig, first_cause(d), knee, run };
 	d->next = next_look_inside();
 	for (size_t i = 0; c.cause && i < ARRAY_LEN(next_steps); i++)
 		if (strcmp(next_steps[i].id, c.cause->id) == 0)
@@ -349,7 +355,9 @@ static void warn_of_samples(const struct evidence *ev, struct arena *run, struct
 static void warn_of_little(const struct evidence *ev, struct arena *run, struct diagnosis *d)
 {
 	double ratio = ev->operating ? ev->operating->client.little_ratio : NAN;
-	if (fabs(ratio - 1) > anchor(ANCHOR_LITTLE))
+	bool starved = ev->operating && ev->operating->transport.connections_served <
+	                                        ev->operating->transport.connections;
+	if (fabs(ratio - 1) > anchor(ANCHOR_LITTLE) && !starved)
 		warn(d, arena_printf(run,
 		                _("Requests in flight are %.2f times rate times latency, so the "
 		                  "load "

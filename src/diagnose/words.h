@@ -10,8 +10,8 @@
 /* Both want verdict, kind and ranked causes in d; knee as judge_knee returns it. */
 const char *words_summary(const struct evidence *ev, const struct figures *fig,
         const struct load_run *knee, struct arena *run, const struct diagnosis *d);
-void words_next(const struct evidence *ev, const struct figures *fig, struct arena *run,
-        struct diagnosis *d);
+void words_next(const struct evidence *ev, const struct figures *fig, const struct load_run *knee,
+        struct arena *run, struct diagnosis *d);
 void words_warnings(const struct evidence *ev, struct arena *run, struct diagnosis *d);
 
 #endif

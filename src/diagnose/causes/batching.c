@@ -110,15 +110,14 @@ static void too_few_slots(struct examination *x)
 	x->throughput_gain = sqrt(gain);
 	if (s->streamed)
 		finding_conclude(x, CAUSE_PROBABLE,
-		        _("%.0f requests are under work at a time whether %lld or %lld are sent at "
-		          "once, the rest wait in front, and a token takes %.2f times as long as "
+		        _("Requests under work at a time: %.0f, whether %lld or %lld are sent at "
+		          "once; the rest wait in front, and a token takes %.2f times as long as "
 		          "alone."),
 		        s->k, (long long)s->n_low, (long long)s->n_high, s->itl_ratio);
 	else
 		finding_conclude(x, CAUSE_PROBABLE,
-		        _("The curve is that of %.0f requests under work at a time, each as fast "
-		          "as "
-		          "alone, with the rest waiting in front (largest error %.0f %%)."),
+		        _("Requests under work at a time: %.0f, each as fast as alone, with the "
+		          "rest waiting in front; this describes the curve within %.0f %%."),
 		        s->k, s->misfit * 100);
 }
 

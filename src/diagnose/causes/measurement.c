@@ -44,8 +44,8 @@ static void client_saturated(struct examination *x)
 	double over = ceiling / rate;
 	if (!op || !isfinite(rate))
 		return;
-	finding_fact(x, "null_ceiling_per_s", ceiling, "req/s", NO_ANCHOR, NULL, 0);
 	finding_fact(x, "null_ceiling_over_rate", over, "ratio", ANCHOR_NULL_CEILING, NULL, 0);
+	finding_fact(x, "null_ceiling_per_s", ceiling, "req/s", NO_ANCHOR, NULL, 0);
 	finding_fact(x, "client_thread_ratio", busiest, "ratio", ANCHOR_CLIENT_THREAD, busy_run, 0);
 	bool late = client_is_late(x, op);
 	struct effect half = evidence_effect(&ev->halved, run_throughput);
@@ -78,9 +78,9 @@ static void client_conn_limit(struct examination *x)
 		return;
 	const struct load_transport *t = &op->transport;
 	double turns = (double)op->requests.ok / (double)t->connections;
-	finding_fact(x, "connections", (double)t->connections, "1", NO_ANCHOR, op, 0);
 	finding_fact(x, "connections_served", (double)t->connections_served, "1", NO_ANCHOR, op,
 	        op->requests.ok);
+	finding_fact(x, "connections", (double)t->connections, "1", NO_ANCHOR, op, 0);
 	if (t->connections_served < t->connections) {
 		if (turns < anchor(ANCHOR_CONNECTION_TURNS)) {
 			finding_needs(x, _("Needs a longer measurement: too few requests to expect "
@@ -178,9 +178,9 @@ static void cold_start(struct examination *x)
 	double warm_ms = median_ms(first->first_latencies_ns + n / 4, n - n / 4, x->run);
 	double first_ms = (double)first->first_latencies_ns[0] / NS_PER_MS;
 	int64_t k = count_cold(first->first_latencies_ns, n, warm_ms);
+	finding_fact(x, "first_over_warm", first_ms / warm_ms, "ratio", ANCHOR_COLD, first, 1);
 	finding_fact(x, "first_latency_ms", first_ms, "ms", NO_ANCHOR, first, 1);
 	finding_fact(x, "warm_latency_ms_p50", warm_ms, "ms", NO_ANCHOR, first, n - n / 4);
-	finding_fact(x, "first_over_warm", first_ms / warm_ms, "ratio", ANCHOR_COLD, first, 1);
 	if (k == 0) {
 		finding_conclude(x, CAUSE_EXCLUDED,
 		        _("The first request took %.1f ms and the median of the later ones %.1f "
@@ -229,25 +229,33 @@ static void config_mismatch(struct examination *x)
 static void judge_raised_load(struct examination *x, const struct effect *raised)
 {
 	const struct evidence *ev = x->evidence;
-	bool met = true;
+	finding_effect(x, "throughput_at_raised_load", raised);
 	if (ev->sla.present) {
 		int64_t n;
 		double ms = sla_measure(&ev->sla, ev->raised.b, ev->raised.n, x->run, &n);
-		met = ms * NS_PER_MS <= (double)ev->sla.target_ns;
 		finding_fact(x, "sla_latency_ms_at_raised_load", ms, "ms", NO_ANCHOR,
 		        ev->raised.b[0], n);
+		if (!(ms * NS_PER_MS <= (double)ev->sla.target_ns)) {
+			finding_conclude(x, CAUSE_EXCLUDED,
+			        _("A quarter more load misses the target: the service is near its "
+			          "limit."));
+			return;
+		}
 	}
-	finding_effect(x, "throughput_at_raised_load", raised);
-	if (raised->beyond_noise && raised->ratio > 1 && met)
+	if (raised->beyond_noise && raised->ratio > 1)
 		finding_conclude(x, CAUSE_CONFIRMED,
 		        _("More load brought %.2f times the throughput: nothing is in the way at "
 		          "the load in use."),
 		        raised->ratio);
-	else
+	else if (raised->noise < anchor(ANCHOR_RAISED) - 1)
 		finding_conclude(x, CAUSE_EXCLUDED,
-		        _("More load brought %.2f times the throughput or missed the target: the "
-		          "service is near its limit."),
+		        _("A quarter more load brought %.2f times the throughput: the service is "
+		          "near its limit."),
 		        raised->ratio);
+	else
+		finding_conclude(x, CAUSE_PROBABLE,
+		        _("Requests hardly wait for each other, but runs of the same load differ "
+		          "too much to see what a quarter more load brings."));
 }
 
 static bool target_missed(struct examination *x)

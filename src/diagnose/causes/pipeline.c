@@ -4,33 +4,29 @@
 
 #include <math.h>
 
-/* The runs of one side of the pairs, taken together. */
-static double ack_ratio_of(const struct load_run *const *runs, int n)
+static double mean_hits(const struct load_run *const *runs, int n)
 {
-	double hits = 0, all = 0;
-	for (int i = 0; i < n; i++) {
-		const struct hist *h = ack_hist(runs[i]);
-		hits += (double)ack_mode_count(h);
-		all += (double)h->n;
-	}
-	return all > 0 ? hits / all : NAN;
+	double sum = 0;
+	for (int i = 0; i < n; i++)
+		sum += ack_hits_per_request(runs[i]);
+	return sum / n;
 }
 
 static void judge_quickack(struct examination *x, double bound)
 {
 	const struct evidence_pairs *pairs = &x->evidence->quickack;
 	struct effect latency = evidence_effect(pairs, run_latency_ms);
-	double before = ack_ratio_of(pairs->a, pairs->n);
-	double after = ack_ratio_of(pairs->b, pairs->n);
+	double before = mean_hits(pairs->a, pairs->n);
+	double after = mean_hits(pairs->b, pairs->n);
 	finding_effect(x, "latency_with_quick_ack", &latency);
-	finding_fact(x, "near_40_ms_with_quick_ack", after, "ratio", ANCHOR_ACK_HITS, pairs->b[0],
-	        pairs->b[0]->requests.ok);
+	finding_fact(x, "delays_near_40_ms_with_quick_ack", after, "1", ANCHOR_ACK_HITS,
+	        pairs->b[0], pairs->b[0]->requests.ok);
 	if (latency.beyond_noise && latency.ratio < 1 && after < before / 2)
 		finding_conclude(x, CAUSE_CONFIRMED,
 		        _("With every segment acknowledged at once the delays near 40 ms went from "
-		          "%.0f %% to %.0f %% and the latency to %.2f times what it was: the "
+		          "%.2f to %.2f per request and the latency to %.2f times what it was: the "
 		          "service writes in small pieces and waits for acknowledgements."),
-		        before * 100, after * 100, latency.ratio);
+		        before, after, latency.ratio);
 	else if (!latency.beyond_noise && bound > latency.noise && after > before / 2)
 		finding_conclude(x, CAUSE_EXCLUDED,
 		        _("Acknowledging every segment at once changed nothing, though it would "
@@ -42,33 +38,29 @@ static void judge_quickack(struct examination *x, double bound)
 static void nagle_delayed_ack(struct examination *x)
 {
 	const struct load_run *r = x->evidence->alone;
-	if (!r || r->requests.ok == 0)
+	if (!r)
 		return;
-	const struct hist *h = ack_hist(r);
-	double ratio = ack_mode_ratio(h);
+	double hits = ack_hits_per_request(r);
 	double bound = ack_bound_ratio(r);
-	if (!isfinite(ratio) || !isfinite(bound))
+	if (!isfinite(hits) || !isfinite(bound))
 		return;
-	finding_fact(x,
-	        h == &r->metrics[LOAD_ITL] ? "itl_near_40_ms_ratio" : "body_delay_near_40_ms_ratio",
-	        ratio, "ratio", ANCHOR_ACK_HITS, r, h->n);
+	finding_fact(
+	        x, "delays_near_40_ms_per_request", hits, "1", ANCHOR_ACK_HITS, r, r->requests.ok);
 	finding_fact(x, "delayed_ack_bound_ratio", bound, "ratio", ANCHOR_NOISE, r, r->requests.ok);
 	if (bound < anchor(ANCHOR_NOISE)) {
 		finding_conclude(x, CAUSE_EXCLUDED,
-		        _("%.1f %% of the delays lie near 40 ms; without them the latency would be "
-		          "at most %.1f %% lower, which is below noise."),
-		        ratio * 100, bound * 100);
+		        _("%.2f delays per request lie near 40 ms; without them the latency would "
+		          "be at most %.1f %% lower, which is below noise."),
+		        hits, bound * 100);
 		return;
 	}
-	double per_request =
-	        (double)ack_mode_count(h) / (double)r->requests.ok * anchor(ANCHOR_ACK);
-	double high_ms = per_request * anchor(ANCHOR_ACK_HIGH) / anchor(ANCHOR_ACK);
-	finding_predict(x, "latency_ms_mean", -high_ms, -per_request, "ms", "G15");
+	finding_predict(x, "latency_ms_mean", -hits * anchor(ANCHOR_ACK_HIGH),
+	        -hits * anchor(ANCHOR_ACK), "ms", "G15");
 	x->throughput_gain = 1 / (1 - fmin(bound, 0.9));
 	finding_conclude(x, CAUSE_PROBABLE,
-	        _("%.0f %% of the delays lie near 40 ms or twice that, the time after which an "
+	        _("%.2f delays per request lie near 40 ms or twice that, the time after which an "
 	          "acknowledgement is sent on its own."),
-	        ratio * 100);
+	        hits);
 	if (x->evidence->quickack.n >= (int)anchor(ANCHOR_PAIRS))
 		judge_quickack(x, bound);
 }
