@@ -1,0 +1,111 @@
+#!/usr/bin/env bats
+# venturi load, as its user meets it: against venturi-serve, whose schedule log is the truth.
+
+load helpers
+load serve_helpers
+
+setup() {
+	make_temp
+	export VENTURI_LEDGER="$TEMP/ledger.db"
+}
+
+teardown() {
+	stop_serve
+	remove_temp
+}
+
+# One figure of the schedule log: quantile Q of done - received in ms, nearest rank.
+log_quantile_ms() {
+	jq -s --argjson q "$2" 'map((.done_ns - .received_ns) / 1e6) | sort
+		| .[(((length * $q) | ceil) - 1)]' "$1"
+}
+
+# near VALUE WANT RATIO: fails with both numbers shown.
+near() {
+	jq -en --argjson v "$1" --argjson w "$2" --argjson r "$3" \
+		'if (($v - $w) | fabs) <= $r * $w then true else "\($v) is not within \($r) of \($w)" | halt_error(1) end'
+}
+
+@test "quantiles and counts agree with the schedule log of a bimodal service" {
+	start_serve --simulate tests/data/simulate/bimodal.json --schedule-log "$TEMP/log.jsonl"
+	venturi load "$SERVE_URL/v1/completions" --no-stream -c 32 -n 7000 --output-tokens 1 --json "$TEMP/r.json" -q
+	stop_serve
+	[ "$(jq .requests.ok "$TEMP/r.json")" -eq 7000 ]
+	warm=$(jq .window.warmup_requests "$TEMP/r.json")
+	[ "$(wc -l <"$TEMP/log.jsonl")" -eq $((7000 + warm)) ]
+	tail -n 7000 "$TEMP/log.jsonl" >"$TEMP/window.jsonl"
+	near "$(jq .latency_ms.p50 "$TEMP/r.json")" "$(log_quantile_ms "$TEMP/window.jsonl" 0.5)" 0.01
+	near "$(jq .latency_ms.p999 "$TEMP/r.json")" "$(log_quantile_ms "$TEMP/window.jsonl" 0.999)" 0.02
+}
+
+@test "a stall of one second shows in response_ms, not in latency_ms, when arrivals are capped" {
+	start_serve --simulate tests/data/simulate/stall.json
+	venturi load "$SERVE_URL/v1/completions" --no-stream --rate 50 --arrival constant --max-in-flight 1 \
+		-d 8s --warmup none --output-tokens 1 --json "$TEMP/r.json" -q
+	# 50 arrivals fall into the stalled second: with 400 in the window, P95 of the wait is above
+	# half a second only when they are counted from their planned moment.
+	jq -e '.response_ms.p95 > 400 and .latency_ms.p95 < 100' "$TEMP/r.json"
+}
+
+@test "Ctrl-C keeps what was measured and says that it is partial" {
+	start_serve --simulate tests/data/simulate/bimodal.json
+	venturi load "$SERVE_URL/v1/completions" --no-stream -c 4 -d 60s --warmup none --json "$TEMP/r.json" -q &
+	pid=$!
+	sleep 2
+	kill -INT $pid
+	wait $pid
+	jq -e '.partial and .requests.ok > 100 and .window.duration_s < 5' "$TEMP/r.json"
+}
+
+@test "a server that goes away ends the run early with what was measured" {
+	start_serve --simulate tests/data/simulate/bimodal.json
+	venturi load "$SERVE_URL/v1/completions" --no-stream -c 4 -d 60s --warmup none --json "$TEMP/r.json" -q &
+	pid=$!
+	sleep 1
+	kill -KILL "$SERVE_PID"
+	wait $pid
+	jq -e '.partial and .requests.ok > 50 and .requests.failures.connect > 0 and .window.duration_s < 12' "$TEMP/r.json"
+}
+
+@test "requests add up: attempted is ok, failed and censored" {
+	start_serve --simulate tests/data/simulate/bimodal.json
+	venturi load "$SERVE_URL/v1/completions" --no-stream -c 16 -d 1s --json - -q |
+		jq -e '.requests | .attempted == .ok + .failed + .censored and .ok > 0'
+}
+
+@test "a stream has TTFT, ITL and TPOT, counted by usage" {
+	start_serve --simulate tests/data/simulate/continuous.json
+	venturi load "$SERVE_URL" --api openai-chat -c 2 -n 20 --output-tokens 20 --json - -q |
+		jq -e '.ttft_ms.n == 20 and .itl_ms.n == 380 and .tpot_ms.n == 20 and .tokens_source == "usage"'
+}
+
+@test "an unknown option is a usage error that names it" {
+	run venturi load --nonsense http://127.0.0.1:1
+	[ "$status" -eq 2 ]
+	[[ "$output" == *"unknown option '--nonsense'"* ]]
+}
+
+@test "an unreachable host is refused with exit 4 and a sentence that names it" {
+	run venturi load --api http http://127.0.0.1:1/
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"cannot connect to '127.0.0.1:1'"* ]]
+	run venturi load --api http http://no-such-host.invalid/
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"no-such-host.invalid"* ]]
+}
+
+@test "https where plain HTTP is spoken is refused with a hint" {
+	start_serve --simulate tests/data/simulate/bimodal.json
+	run venturi load "${SERVE_URL/http:/https:}/v1/completions" --model m
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"no TLS connection"* ]]
+	[[ "$output" == *"http://"* ]]
+}
+
+@test "a full disk for the ledger loses nothing but the entry" {
+	start_serve --simulate tests/data/simulate/bimodal.json
+	run venturi load "$SERVE_URL/v1/completions" --no-stream -n 20 --json "$TEMP/r.json" -q --ledger /dev/full
+	[ "$status" -eq 0 ]
+	[[ "$output" == *"/dev/full"* ]]
+	[ "$(jq .requests.ok "$TEMP/r.json")" -eq 20 ]
+}
