@@ -63,9 +63,9 @@ struct sla {
 	bool present;
 	const char *metric; /* "p99", "ttft_p99", ... as the user wrote it */
 	double target_ms;
-	double measured_ms; /* NAN when it could not be measured */
+	double measured_ms; /* NAN when nothing was measured, or it falls among the failed requests */
 	bool met;
-	int64_t n; /* samples behind measured_ms */
+	int64_t n; /* samples behind measured_ms; 0: not judged, and met says nothing */
 	int64_t concurrency; /* the load at which it was judged */
 };
 

@@ -16,13 +16,12 @@ static void put_sla(struct json *j, const struct sla *sla)
 	json_put_double(j, "target", sla->target_ms);
 	json_put_double(j, "measured", sla->measured_ms);
 	json_put_string(j, "unit", "ms");
-	/* a target that was not measured is neither met nor missed */
-	if (isnan(sla->measured_ms)) {
-		json_key(j, "met");
+	/* a target that was missed because requests failed has no measured value either */
+	json_key(j, "met");
+	if (sla->n > 0)
+		json_bool(j, sla->met);
+	else
 		json_null(j);
-	} else {
-		json_put_bool(j, "met", sla->met);
-	}
 	json_put_int(j, "n", sla->n);
 	json_put_int(j, "concurrency", sla->concurrency);
 	json_object_close(j);

@@ -59,15 +59,20 @@ int diagnosis_count(const struct diagnosis *d, enum cause_state state)
 static void add_sla(const struct sla *sla, struct fields *f)
 {
 	char target[LAYOUT_NUMBER], measured[LAYOUT_NUMBER];
+	const char *label = _("SLA");
 	if (!sla->present)
 		return;
 	layout_number(sla->target_ms, target);
 	layout_number(sla->measured_ms, measured);
-	if (isnan(sla->measured_ms))
-		fields_add(f, _("SLA"), _("%s at most %s ms: not judged, it could not be measured"),
+	if (sla->n == 0)
+		fields_add(f, label, _("%s at most %s ms: not judged, nothing was measured"),
 		        sla->metric, target);
+	else if (!isfinite(sla->measured_ms))
+		fields_add(f, label,
+		        _("%s at most %s ms: missed, it falls among the failed requests (n %lld)"),
+		        sla->metric, target, (long long)sla->n);
 	else
-		fields_add(f, _("SLA"),
+		fields_add(f, label,
 		        sla->met ? _("%s at most %s ms: met, %s ms measured (n %lld)")
 		                 : _("%s at most %s ms: missed, %s ms measured (n %lld)"),
 		        sla->metric, target, measured, (long long)sla->n);

@@ -799,11 +799,43 @@ static void what_a_diagnosis_does_not_know_is_null_or_left_out(void)
 	check_null(root, nothing, ARRAY_LEN(nothing));
 	check_absent(root, left_out, ARRAY_LEN(left_out));
 	json_decref(root);
+}
 
-	d.sla.measured_ms = NAN;
-	root = diagnosis_json(&d);
-	CHECK(json_is_null(at(root, "sla.met")) && json_is_null(at(root, "sla.measured")));
-	json_decref(root);
+static void a_target_is_met_or_missed_or_not_judged(void)
+{
+	static const struct {
+		double measured_ms;
+		bool met;
+		int64_t n;
+		const char *text;
+		json_type json_met;
+	} cases[] = {
+		{ 120.5, true, 205, "p99 at most 150 ms: met, 120.5 ms measured (n 205)",
+		        JSON_TRUE },
+		{ 420.5, false, 205, "p99 at most 150 ms: missed, 420.5 ms measured (n 205)",
+		        JSON_FALSE },
+		{ NAN, false, 205,
+		        "p99 at most 150 ms: missed, it falls among the failed requests (n 205)",
+		        JSON_FALSE },
+		{ INFINITY, false, 205,
+		        "p99 at most 150 ms: missed, it falls among the failed requests (n 205)",
+		        JSON_FALSE },
+		{ NAN, false, 0, "p99 at most 150 ms: not judged, nothing was measured",
+		        JSON_NULL },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(auto_buf) struct buf out = { 0 };
+		struct diagnosis d = full_diagnosis();
+		d.sla.measured_ms = cases[i].measured_ms;
+		d.sla.met = cases[i].met;
+		d.sla.n = cases[i].n;
+		report_diagnosis_text(&d, &out);
+		CHECK(has(&out, cases[i].text));
+		json_t *root = diagnosis_json(&d);
+		CHECK_INT(json_typeof(at(root, "sla.met")), cases[i].json_met);
+		CHECK(json_is_null(at(root, "sla.measured")) == !isfinite(cases[i].measured_ms));
+		json_decref(root);
+	}
 }
 
 static void diagnosis_text_is_one_screen_with_the_first_three_causes(void)
@@ -938,6 +970,7 @@ int main(void)
 	TAP_RUN(the_text_of_a_service_cannot_drive_the_terminal);
 	TAP_RUN(diagnosis_json_has_every_name_of_its_schema);
 	TAP_RUN(what_a_diagnosis_does_not_know_is_null_or_left_out);
+	TAP_RUN(a_target_is_met_or_missed_or_not_judged);
 	TAP_RUN(diagnosis_text_is_one_screen_with_the_first_three_causes);
 	TAP_RUN(an_empty_diagnosis_has_a_text_too);
 	TAP_RUN(markdown_holds_every_cause_the_tool_and_the_fingerprint);
