@@ -118,6 +118,42 @@ bool cmd_write(const char *path, struct str text, struct err *err)
 	return err_set(err, ERR_SYSTEM, _("cannot write '%s': %s"), path, strerror(saved));
 }
 
+bool cmd_one_url(const struct opt_list *args, const char *command, const char **ret_url,
+	struct err *err)
+{
+	if (args->n == 1) {
+		*ret_url = args->items[0];
+		return true;
+	}
+	if (args->n == 0)
+		err_set(err, ERR_USAGE, _("no URL given"));
+	else
+		err_set(err, ERR_USAGE, _("one URL expected, not also '%s'"), args->items[1]);
+	return err_hint(err, _("'venturi %s --help' shows how it is used"), command);
+}
+
+bool cmd_shows_text(const struct cmd_common *common)
+{
+	return !common->quiet && !(common->json && strcmp(common->json, "-") == 0);
+}
+
+void cmd_store(const struct cmd_common *common, const struct ledger_run *entry)
+{
+	AUTO(auto_ledger) struct ledger *ledger = NULL;
+	struct err err;
+	int64_t id;
+	if (!ledger_open(common->ledger, &ledger, &err) ||
+		!ledger_add(ledger, entry, &id, &err)) {
+		cmd_warn(_("this run is not in the ledger: %s"), err.text);
+		if (err.hint[0])
+			fprintf(stderr, _("venturi: hint: %s\n"), err.hint);
+		return;
+	}
+	if (cmd_shows_text(common))
+		printf(_("Stored as run %lld: venturi log show %lld\n"), (long long)id,
+			(long long)id);
+}
+
 static atomic_bool stop;
 
 static void on_signal(int number)

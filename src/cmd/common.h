@@ -9,6 +9,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "base/opt.h"
+#include "ledger/ledger.h"
 #include "load/load.h"
 
 #include <stdatomic.h>
@@ -47,6 +48,23 @@ void cmd_warn(const char *fmt, ...) PRINTF(1, 2);
 
 /* Writes a result to a file, or to stdout for "-"; a file is replaced whole or not at all. */
 bool cmd_write(const char *path, struct str text, struct err *err) NODISCARD;
+
+/*
+ * The one URL that a command takes; ERR_USAGE when there is none or more.
+ *
+ * command  "load": for the hint
+ */
+bool cmd_one_url(const struct opt_list *args, const char *command, const char **ret_url,
+	struct err *err) NODISCARD;
+
+/*
+ * Stores a result and says under which number. A run that cannot be stored is still a run: the
+ * ledger's error is a warning.
+ */
+void cmd_store(const struct cmd_common *common, const struct ledger_run *entry);
+
+/* Whether text for a person goes to stdout, or only JSON does. */
+bool cmd_shows_text(const struct cmd_common *common);
 
 /*
  * The flag that SIGINT and SIGTERM raise; the first call installs the handlers. A second signal

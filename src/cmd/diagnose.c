@@ -7,7 +7,6 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "diagnose/diagnose.h"
-#include "ledger/ledger.h"
 #include "load/options.h"
 #include "report/report.h"
 
@@ -62,13 +61,10 @@ static const struct curve_point *judged_point(const struct diagnosis *d)
 	return d->n_curve ? &d->curve[d->n_curve - 1] : NULL;
 }
 
-static void store(const struct cmd_common *common, const struct diagnosis *d, struct str json)
+static struct ledger_run ledger_entry(const struct diagnosis *d, struct str json)
 {
-	AUTO(auto_ledger) struct ledger *ledger = NULL;
 	const struct curve_point *p = judged_point(d);
-	struct err err;
-	int64_t id;
-	const struct ledger_run entry = {
+	return (struct ledger_run){
 		.kind = "diagnose",
 		.started_at = d->started_at,
 		.url = d->url,
@@ -84,14 +80,6 @@ static void store(const struct cmd_common *common, const struct diagnosis *d, st
 		.fingerprint = d->fingerprint,
 		.json = json,
 	};
-	if (!ledger_open(common->ledger, &ledger, &err) ||
-		!ledger_add(ledger, &entry, &id, &err)) {
-		cmd_warn(_("the diagnosis is not in the ledger: %s"), err.text);
-		return;
-	}
-	if (!common->quiet && !common->json)
-		printf(_("Stored as run %lld: venturi log show %lld\n"), (long long)id,
-			(long long)id);
 }
 
 static bool write_results(const struct diagnose_options *options, const struct cmd_common *common,
@@ -106,7 +94,7 @@ static bool write_results(const struct diagnose_options *options, const struct c
 		if (!cmd_write(options->report, buf_str(&markdown), err))
 			return false;
 	}
-	if (common->quiet || (common->json && strcmp(common->json, "-") == 0))
+	if (!cmd_shows_text(common))
 		return true;
 	report_diagnosis_text(d, &text);
 	if (!cmd_write("-", buf_str(&text), err))
@@ -151,7 +139,8 @@ static int run_diagnose(const struct diagnose_options *options, const struct cmd
 		return cmd_fail(&err);
 	report_diagnosis_json(&d, &json);
 	bool written = write_results(options, common, &d, buf_str(&json), &err);
-	store(common, &d, buf_str(&json));
+	const struct ledger_run entry = ledger_entry(&d, buf_str(&json));
+	cmd_store(common, &entry);
 	return written ? exit_code(&d) : cmd_fail(&err);
 }
 
@@ -170,15 +159,10 @@ int cmd_diagnose(int argc, char **argv)
 		{ load_shape_rows, load_n_shape_rows, &options.load },
 	};
 	if (cmd_start(&usage, tables, ARRAY_LEN(tables), argc, argv, &run, &common, &args, &code)) {
-		if (args.n == 1) {
-			options.load.config.url = args.items[0];
-			code = run_diagnose(&options, &common, &run);
-		} else {
-			err_set(&err, ERR_USAGE, args.n == 0 ? _("no URL given") :
-							       _("one URL expected"));
-			err_hint(&err, _("'venturi diagnose --help' shows how it is used"));
+		if (!cmd_one_url(&args, "diagnose", &options.load.config.url, &err))
 			code = cmd_fail(&err);
-		}
+		else
+			code = run_diagnose(&options, &common, &run);
 	}
 	arena_release(&run);
 	return code;

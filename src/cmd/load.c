@@ -5,9 +5,9 @@
 #include "cmd/common.h"
 
 #include "base/i18n.h"
-#include "ledger/ledger.h"
 #include "load/options.h"
 #include "report/report.h"
+#include "stats/quantile.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -40,29 +40,12 @@ static struct ledger_run ledger_entry(const struct load_run *r, struct str json)
 		.verdict = verdicts[r->client.verdict],
 		.requests_per_s = r->throughput.requests_per_s,
 		.p50_ms = latency->n ? (double)hist_quantile(latency, 0.5) / 1e6 : NAN,
-		.p99_ms = latency->n >= 100 ? (double)hist_quantile(latency, 0.99) / 1e6 : NAN,
+		.p99_ms = quantile_enough(latency->n, 0.99) ? (double)hist_quantile(latency, 0.99) / 1e6 : NAN,
 		.n_ok = r->requests.ok,
 		.n_failed = r->requests.failed,
 		.fingerprint = r->fingerprint,
 		.json = json,
 	};
-}
-
-/* A run that cannot be stored is still a run: the ledger's error is a warning. */
-static void store(const struct cmd_common *common, const struct load_run *r, struct str json)
-{
-	AUTO(auto_ledger) struct ledger *ledger = NULL;
-	const struct ledger_run entry = ledger_entry(r, json);
-	struct err err;
-	int64_t id;
-	if (!ledger_open(common->ledger, &ledger, &err) ||
-		!ledger_add(ledger, &entry, &id, &err)) {
-		cmd_warn(_("the run is not in the ledger: %s"), err.text);
-		return;
-	}
-	if (!common->quiet && !common->json)
-		printf(_("Stored as run %lld: venturi log show %lld\n"), (long long)id,
-			(long long)id);
 }
 
 static bool write_result(const struct cmd_common *common, const struct load_run *r, struct str json,
@@ -71,7 +54,7 @@ static bool write_result(const struct cmd_common *common, const struct load_run 
 	AUTO(auto_buf) struct buf text = { 0 };
 	if (common->json && !cmd_write(common->json, json, err))
 		return false;
-	if (common->quiet || (common->json && strcmp(common->json, "-") == 0))
+	if (!cmd_shows_text(common))
 		return true;
 	report_load_text(r, &text);
 	return cmd_write("-", buf_str(&text), err);
@@ -123,7 +106,8 @@ static int run_load(struct load_options *options, const struct cmd_common *commo
 		return cmd_fail(&err);
 	report_load_json(r, &json);
 	bool written = write_result(common, r, buf_str(&json), &err);
-	store(common, r, buf_str(&json));
+	const struct ledger_run entry = ledger_entry(r, buf_str(&json));
+	cmd_store(common, &entry);
 	return written ? judge(r) : cmd_fail(&err);
 }
 
@@ -142,15 +126,10 @@ int cmd_load(int argc, char **argv)
 		{ load_window_rows, load_n_window_rows, &options },
 	};
 	if (cmd_start(&usage, tables, ARRAY_LEN(tables), argc, argv, &run, &common, &args, &code)) {
-		if (args.n == 1) {
-			options.config.url = args.items[0];
-			code = run_load(&options, &common, &run);
-		} else {
-			err_set(&err, ERR_USAGE, args.n == 0 ? _("no URL given") :
-							       _("one URL expected"));
-			err_hint(&err, _("'venturi load --help' shows how it is used"));
+		if (!cmd_one_url(&args, "load", &options.config.url, &err))
 			code = cmd_fail(&err);
-		}
+		else
+			code = run_load(&options, &common, &run);
 	}
 	arena_release(&run);
 	return code;
