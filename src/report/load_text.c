@@ -239,7 +239,7 @@ static void add_window(struct fields *f, const struct load_window *w)
 	fields_add(f, _("Window"),
 	        w->steady ? _("%s s, steady; %lld requests in %s s before it were discarded as "
 	                      "warm-up")
-	                  : _("%s s, not steady: its figures still drift; %lld requests in %s s "
+	                  : _("%s s, not shown to be steady; %lld requests in %s s "
 	                      "before it were discarded as warm-up"),
 	        layout_number(w->duration_s, duration), (long long)w->warmup_requests,
 	        layout_number(w->warmup_s, warmup));
