@@ -28,7 +28,7 @@ struct server {
 	int64_t started_s; /* since 1970 */
 	atomic_bool stopping;
 	pthread_mutex_t lock;
-	struct call *calls; /* under the lock: those that have a job */
+	struct call *calls; /* under the lock: those whose job the executor has */
 };
 
 struct call {
@@ -56,11 +56,14 @@ void route_begin(struct call *call);
 enum MHD_Result route_call(struct call *call);
 enum MHD_Result route_resumed(struct call *call);
 
-/* server.c: gives the call a job, which the server then knows of. */
+/* server.c: gives the call a job, before its body has come. */
 void call_set_job(struct call *call, enum api_endpoint endpoint);
 
-/* server.c: from now on the job of a client that leaves is cancelled. */
-void call_watch(struct call *call);
+/*
+ * server.c: the executor has the job. From now on it is cancelled when the client leaves, and
+ * broken off when the service stops.
+ */
+void call_submitted(struct call *call);
 
 /* reply.c: each queues the answer of a call. */
 enum MHD_Result reply_text(

@@ -82,8 +82,7 @@ static enum MHD_Result answer_inference(struct call *call)
 		end_refused(call->job);
 		return reply_error(call, &error, NULL);
 	}
-	call->submitted = true;
-	call_watch(call);
+	call_submitted(call);
 	buf_release(&call->body);
 	return call->job->request.stream ? reply_stream(call) : wait_or_answer(call);
 }

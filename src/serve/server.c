@@ -14,7 +14,8 @@
 enum {
 	CONNECTIONS_DEFAULT = 65536,
 	CONNECTION_MEMORY_BYTES = 64 * 1024, /* header and read buffer of one connection */
-	IDLE_TIMEOUT_S = 600,
+	/* libmicrohttpd overlooks the end of a client that leaves in the middle of its request. */
+	IDLE_TIMEOUT_S = 75,
 	DROP_FACTOR = 4, /* a body is read on, and dropped, up to so many times its limit */
 };
 
@@ -35,26 +36,26 @@ static struct call *call_open(struct server *server, struct MHD_Connection *conn
 
 void call_set_job(struct call *call, enum api_endpoint endpoint)
 {
-	struct server *s = call->server;
-	call->job = job_new(endpoint, s->executor->metrics);
+	call->job = job_new(endpoint, call->server->executor->metrics);
 	call->job->wake = reply_wake;
 	call->job->wake_ctx = call;
+}
+
+void call_submitted(struct call *call)
+{
+	struct server *s = call->server;
+	const union MHD_ConnectionInfo *info =
+	        MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	call->submitted = true;
 	pthread_mutex_lock(&s->lock);
 	call->next = s->calls;
 	if (s->calls)
 		s->calls->prev = call;
 	s->calls = call;
 	pthread_mutex_unlock(&s->lock);
-}
-
-void call_watch(struct call *call)
-{
-	const union MHD_ConnectionInfo *info =
-	        MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	if (!info)
-		return;
-	call->fd = info->connect_fd;
-	leave_watch(&call->server->leave, call->fd, call);
+	call->fd = info ? info->connect_fd : -1;
+	if (call->fd >= 0)
+		leave_watch(&s->leave, call->fd, call);
 }
 
 static void forget(struct server *s, struct call *call)
@@ -86,7 +87,8 @@ static void finish_job(struct call *call)
 	struct job *job = call->job;
 	if (call->fd >= 0)
 		leave_unwatch(&s->leave, call->fd);
-	forget(s, call);
+	if (call->submitted)
+		forget(s, call);
 	pthread_mutex_lock(&job->lock);
 	job->wake = NULL;
 	bool ended = job->state == JOB_ENDED;

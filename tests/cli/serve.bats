@@ -144,9 +144,10 @@ log_has() {
 	start_serve --simulate "$BATS_TEST_TMPDIR/slow.json" --max-queue 2
 	for _ in 1 2 3 4 5; do
 		curl -sS -o /dev/null -w '%{http_code}\n' "$SERVE_URL/v1/completions" -d '{"prompt": "a"}' >>"$BATS_TEST_TMPDIR/codes" &
+		pids+=($!)
 		sleep 0.05
 	done
-	sleep 1.5
+	wait "${pids[@]}"
 	[ "$(grep -c 200 "$BATS_TEST_TMPDIR/codes")" -eq 3 ]
 	[ "$(grep -c 429 "$BATS_TEST_TMPDIR/codes")" -eq 2 ]
 }
@@ -169,8 +170,9 @@ log_has() {
 	start_serve --simulate "$BATS_TEST_TMPDIR/two.json" --schedule-log "$BATS_TEST_TMPDIR/log.jsonl"
 	for _ in 1 2 3 4; do
 		curl -sS -o /dev/null "$SERVE_URL/v1/completions" -d '{"prompt": "a"}' &
+		pids+=($!)
 	done
-	sleep 1
+	wait "${pids[@]}"
 	log_has 'length == 4 and (sort_by(.started_ns) | .[2].started_ns - .[0].started_ns) as $d
 		| $d > 190e6 and $d < 260e6'
 }
