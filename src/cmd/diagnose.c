@@ -110,7 +110,7 @@ static int exit_code(const struct diagnosis *d)
 		return ERR_INVALID;
 	if (d->n_curve == 0)
 		return ERR_INVALID;
-	return d->sla.present && !d->sla.met && !isnan(d->sla.measured_ms) ? 1 : 0;
+	return d->sla.present && d->sla.n > 0 && !d->sla.met ? 1 : 0;
 }
 
 static int run_diagnose(const struct diagnose_options *options, const struct cmd_common *common,

@@ -210,6 +210,7 @@ static void judge_verdict(const struct evidence *ev, const struct figures *fig, 
 	if (d->kind == SLOW_HEALTHY && connections_starve(d)) {
 		d->kind = SLOW_THROUGHPUT_STUCK;
 		d->sla.met = false;
+		d->sla.measured_ms = NAN;
 	}
 	d->verdict = d->kind == SLOW_HEALTHY ? VERDICT_HEALTHY : VERDICT_BOTTLENECK;
 }

@@ -22,7 +22,7 @@ static const double first_share = 1 / 15.0;
 static const double retry_share = 1 / 3.0;
 static const double alone_share = 1 / 8.0;
 static const double point_share = 1 / 15.0;
-static const double pair_share = 1 / 20.0;
+static const double pair_share = 1 / 30.0;
 /* Windows below this tell nothing about a steady state, and above it cost more than they tell. */
 static const double window_min_s = 2;
 static const double window_min_share = 1 / 60.0;

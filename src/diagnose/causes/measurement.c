@@ -7,16 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool client_is_late(struct examination *x, const struct load_run *op)
+/* P99 of the delay between planned and actual sending, when it is too large; else 0. */
+static double client_late_ms(struct examination *x, const struct load_run *op)
 {
 	const struct hist *late = &op->client.lateness;
 	if (op->concurrency > 0 || late->n == 0)
-		return false;
+		return 0;
 	double late_ms = (double)hist_quantile(late, 0.99) / NS_PER_MS;
 	double limit_ms = fmax(anchor(ANCHOR_LATENESS),
 	        anchor(ANCHOR_LATENESS_OF_P50) * run_quantile_ms(op, LOAD_LATENCY, 0.5));
 	finding_fact(x, "client_lateness_ms_p99", late_ms, "ms", ANCHOR_LATENESS, op, late->n);
-	return late_ms > limit_ms;
+	return late_ms > limit_ms ? late_ms : 0;
 }
 
 static double busiest_thread(const struct evidence *ev, const struct load_run **ret_run)
@@ -47,7 +48,7 @@ static void client_saturated(struct examination *x)
 	finding_fact(x, "null_ceiling_over_rate", over, "ratio", ANCHOR_NULL_CEILING, NULL, 0);
 	finding_fact(x, "null_ceiling_per_s", ceiling, "req/s", NO_ANCHOR, NULL, 0);
 	finding_fact(x, "client_thread_ratio", busiest, "ratio", ANCHOR_CLIENT_THREAD, busy_run, 0);
-	bool late = client_is_late(x, op);
+	double late_ms = client_late_ms(x, op);
 	struct effect half = evidence_effect(&ev->halved, run_throughput);
 	if (half.n > 0)
 		finding_effect(x, "throughput_at_half_concurrency", &half);
@@ -60,9 +61,10 @@ static void client_saturated(struct examination *x)
 	else if (busiest >= anchor(ANCHOR_CLIENT_THREAD))
 		finding_conclude(x, CAUSE_PROBABLE,
 		        _("A thread of the generator used %.0f %% of a core."), busiest * 100);
-	else if (late)
+	else if (late_ms > 0)
 		finding_conclude(x, CAUSE_PROBABLE,
-		        _("The generator sent its requests later than planned."));
+		        _("One request in a hundred left %.2f ms later than planned, or more."),
+		        late_ms);
 	else if (isfinite(over) && isfinite(busiest))
 		finding_conclude(x, CAUSE_EXCLUDED,
 		        _("The generator reaches %.0f times the measured rate against a responder "
