@@ -124,8 +124,7 @@ static void print_help(struct options *o)
 {
 	const struct opt_table table = { rows, ARRAY_LEN(rows), o };
 	AUTO(auto_buf) struct buf out = { 0 };
-	buf_printf(
-	        &out, "%s\n\n", _("Usage: venturi-serve --model FILE | --simulate FILE [options]"));
+	buf_printf(&out, "%s\n", _("Usage: venturi-serve --model FILE | --simulate FILE [options]"));
 	opt_help(&table, 1, &out);
 	fwrite(out.s, 1, out.len, stdout);
 }

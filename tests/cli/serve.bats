@@ -342,6 +342,53 @@ log_has() {
 	[ "$(grep -c warning "$SERVE_ERR")" -eq 1 ]
 }
 
+@test "every option and every key of a simulated service is in the manual" {
+	manual=docs/man/venturi-serve.1
+	words=$("$(serve_program)" --help | grep -oE '^ +(-., )?--[a-z-]+' | sed 's/.*--//; s/-/\\-/g')
+	words+=" $(grep -oE 'KEY\("[a-z_.]+"' src/serve/sim_config.c | cut -d '"' -f 2)"
+	[ "$(wc -w <<<"$words")" -gt 40 ]
+	for word in $words; do
+		grep -qF -- "$word" "$manual" || { echo "$word is not in $manual"; return 1; }
+	done
+}
+
+@test "a real model answers at temperature 0 as its reference says, streamed or not" {
+	start_serve --model models/tales/tales-f32.gguf
+	jq -c '.cases[] | {prompt, n: (.continuation_ids | length), text, finish}' models/tales/reference.json |
+		while read -r case; do
+			body=$(jq -c '{prompt, max_tokens: .n, temperature: 0}' <<<"$case")
+			ask /v1/completions "$body" >/dev/null
+			want=$(jq .text <<<"$case")
+			[ "$(jq .choices[0].text "$BATS_TEST_TMPDIR/answer")" = "$want" ] || { cat "$BATS_TEST_TMPDIR/answer"; return 1; }
+			curl -sSN "$SERVE_URL/v1/completions" -d "$(jq -c '. + {stream: true}' <<<"$body")" |
+				grep '^data: {' | cut -c 7- | jq -s '[.[].choices[0].text] | add' >"$BATS_TEST_TMPDIR/streamed"
+			[ "$(cat "$BATS_TEST_TMPDIR/streamed")" = "$want" ]
+		done
+}
+
+@test "a model refuses what it cannot do" {
+	start_serve --model models/tales/tales-f32.gguf
+	ask /v1/embeddings '{"input": "a"}' >/dev/null
+	[ "$CODE" = 400 ]
+	ask /v1/completions '{"prompt": [99999999]}' >/dev/null
+	[ "$CODE" = 400 ]
+	ask /v1/completions "{\"prompt\": \"$(printf 'word %.0s' $(seq 2000))\"}" >/dev/null
+	[ "$CODE" = 400 ]
+	check_answer '.error.code == "context_length_exceeded"'
+}
+
+@test "a model serves one request after the other, and one whose client left is skipped" {
+	start_serve --model models/tales/tales-f32.gguf --schedule-log "$BATS_TEST_TMPDIR/log.jsonl"
+	for _ in 1 2 3 4; do
+		timeout 0.05 curl -sSN -o /dev/null "$SERVE_URL/v1/completions" \
+			-d '{"prompt": "Once", "max_tokens": 500, "ignore_eos": true, "stream": true}' || true
+	done
+	ask /v1/completions '{"prompt": "Once", "max_tokens": 4, "temperature": 0}' >/dev/null
+	[ "$CODE" = 200 ]
+	log_has '([.[] | select(.started_ns)] | sort_by(.started_ns)) as $s
+		| [range(1; $s | length) | $s[.].started_ns >= $s[. - 1].token_ns[-1]] | all'
+}
+
 @test "help and version go to standard output" {
 	run "$(serve_program)" --help
 	[ "$status" -eq 0 ]
