@@ -48,10 +48,15 @@ double hist_sd(const struct hist *h)
 {
 	if (h->n < 2)
 		return NAN;
-	/* The sums are exact, so the one rounding of a long double is all that cancels here. */
-	long double n = (long double)h->n, sum = (long double)h->sum;
-	long double squares = (long double)h->sum_squares - sum / n * sum;
-	return squares > 0 ? (double)sqrtl(squares / (n - 1)) : 0;
+	/*
+	 * The squares less sum * sum / n cancel nearly all digits of a narrow sample, so they do it
+	 * in integers: with sum = n * mean + rest that is squares - mean * (sum + rest) - rest *
+	 * rest / n.
+	 */
+	hist_sum_t n = (uint64_t)h->n, mean = h->sum / n, rest = h->sum % n;
+	long double squares = (long double)(h->sum_squares - mean * (h->sum + rest));
+	squares -= (long double)rest * (long double)rest / (long double)n;
+	return squares > 0 ? (double)sqrtl(squares / (long double)(n - 1)) : 0;
 }
 
 /* The smallest value that bucket i counts, and how many values it spans. */
