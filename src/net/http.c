@@ -242,7 +242,7 @@ static bool is_token_char(char c)
 static size_t header_name(struct http *http, struct str line)
 {
 	size_t n = 0;
-	while (n < line.len && is_token_char(line.s[n]))
+	while (n < line.len && line.s[n] != ':' && is_token_char(line.s[n]))
 		n++;
 	if (n && n < line.len && line.s[n] == ':')
 		return n;
