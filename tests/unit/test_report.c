@@ -953,6 +953,21 @@ static void paragraphs_break_between_words_and_between_chinese_characters(void)
 	CHECK_STR(out.s, "a b c\n");
 }
 
+static void fields_line_up_in_both_languages(void)
+{
+	AUTO(auto_buf) struct buf out = { 0 };
+	AUTO(auto_buf) struct buf markdown = { 0 };
+	struct fields f = { .tmp = &arena };
+	fields_add(&f, "目标", "%s", "http://h");
+	fields_add(&f, "Load", "%d at a time", 8);
+	fields_add_present(&f, "吞吐量", "1 req/s *");
+	fields_add_present(&f, "nothing", NULL);
+	fields_print(&f, 1, &out);
+	CHECK_STR(out.s, " 目标    http://h\n Load    8 at a time\n 吞吐量  1 req/s *\n");
+	fields_markdown(&f, &markdown);
+	CHECK(has(&markdown, "- **Load**: 8 at a time\n- **吞吐量**: 1 req/s \\*\n"));
+}
+
 int main(void)
 {
 	TAP_RUN(load_json_has_every_name_of_its_schema);
@@ -976,6 +991,7 @@ int main(void)
 	TAP_RUN(markdown_holds_every_cause_the_tool_and_the_fingerprint);
 	TAP_RUN(numbers_have_four_digits_that_matter);
 	TAP_RUN(paragraphs_break_between_words_and_between_chinese_characters);
+	TAP_RUN(fields_line_up_in_both_languages);
 	arena_release(&arena);
 	return tap_done();
 }
