@@ -95,6 +95,12 @@ static const char *summary_healthy(const struct evidence *ev, const struct figur
 		        _("Throughput follows the load: %.3g requests per second in use, at least "
 		          "%.2g times that were reached; give a target (--sla) to hold it to."),
 		        rate, room);
+	if (room < anchor(ANCHOR_FLAT) && ev->operating->concurrency > 1)
+		return arena_printf(run,
+		        _("The target is met (%s is %.3g ms of %.3g ms) at %.3g requests per "
+		          "second, but no load that still meets it brought more: there is no "
+		          "room."),
+		        sla->metric, sla->measured_ms, sla->target_ms, rate);
 	if (bounded)
 		return arena_printf(run,
 		        _("The target is met (%s is %.3g ms of %.3g ms) at %.3g requests per "

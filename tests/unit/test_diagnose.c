@@ -665,6 +665,14 @@ static void headroom_is_the_knee_over_the_present_rate(void)
 	set_target(&ev, "p99=400ms", &run);
 	const struct load_run *knee = judge_knee(&ev, &run);
 	CHECK_INT(knee ? knee->concurrency : 0, 16);
+
+	/* met, but by a service that does no more at 16 than at 1 */
+	struct diagnosis d;
+	ev = evidence_of(&one_at_a_time, 8, 16, &run);
+	set_target(&ev, "p99=500ms", &run);
+	judge(&ev, &run, &d);
+	CHECK(d.verdict == VERDICT_HEALTHY);
+	CHECK(strstr(d.summary, "no room") != NULL);
 	arena_release(&run);
 }
 
