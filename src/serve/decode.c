@@ -109,7 +109,7 @@ static void serve_one(struct decoder *x, struct decode_job *dj)
 	const struct api_request *r = &dj->job->request;
 	struct sampler sampler;
 	struct detokenizer detokenizer;
-	const float *logits;
+	const float *logits = NULL;
 	struct err err = { .kind = 0 };
 	sampler_init(&sampler, r->temperature, r->top_p, dj->seed);
 	bool at_start = !r->inputs[0].ids && r->inputs[0].text.len == 0;

@@ -74,7 +74,7 @@ static int port_of(int fd)
 
 bool listen_open(const char *address, struct listener *ret_listener, struct err *err)
 {
-	struct listener l;
+	struct listener l = { .fd = -1 };
 	struct addrinfo *info;
 	if (!split(address, &l, err) || !resolve(&l, address, &info, err))
 		return false;

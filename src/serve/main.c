@@ -61,10 +61,18 @@ static const struct opt rows[] = {
 
 static int fail(const struct err *err)
 {
-	fprintf(stderr, "venturi-serve: %s: %s\n", _("error"), err->text);
+	fprintf(stderr, _("venturi-serve: error: %s\n"), err->text);
 	if (err->hint[0])
-		fprintf(stderr, "venturi-serve: %s: %s\n", _("hint"), err->hint);
+		fprintf(stderr, _("venturi-serve: hint: %s\n"), err->hint);
 	return (int)err->kind;
+}
+
+static void warn_log_failure(int failed)
+{
+	fprintf(stderr,
+	        _("venturi-serve: warning: the schedule log cannot be written: %s; it lacks "
+	          "requests from now on; make room or stop the service\n"),
+	        strerror(failed));
 }
 
 static bool read_options_text(
@@ -97,7 +105,7 @@ static bool parse_options(
         int argc, char **argv, struct arena *run, struct options *o, struct err *err)
 {
 	const struct opt_table table = { rows, ARRAY_LEN(rows), o };
-	struct str text;
+	struct str text = { 0 };
 	if (!parse_command_line(&table, argc, argv, run, err))
 		return false;
 	if (!o->options_from)
@@ -124,7 +132,8 @@ static void print_help(struct options *o)
 {
 	const struct opt_table table = { rows, ARRAY_LEN(rows), o };
 	AUTO(auto_buf) struct buf out = { 0 };
-	buf_printf(&out, "%s\n", _("Usage: venturi-serve --model FILE | --simulate FILE [options]"));
+	buf_printf(
+	        &out, "%s\n", _("Usage: venturi-serve --model FILE | --simulate FILE [options]"));
 	opt_help(&table, 1, &out);
 	fwrite(out.s, 1, out.len, stdout);
 }
@@ -192,7 +201,7 @@ static bool serve(const struct options *o, struct arena *run, struct err *err)
 	metrics_init(&metrics);
 	if (!open_executor(o, &metrics, &x, err))
 		return false;
-	bool ok = schedule_log_open(&log, o->schedule_log, err) &&
+	bool ok = schedule_log_open(&log, o->schedule_log, warn_log_failure, err) &&
 	          serve_until_signal(o, x, &log, &signals, run, err);
 	if (!schedule_log_close(&log, &log_err) && ok) {
 		*err = log_err;

@@ -14,9 +14,10 @@ static const char *const endpoint_names[] = {
 	[API_EMBEDDINGS] = "embeddings",
 };
 
-bool schedule_log_open(struct schedule_log *log, const char *path, struct err *err)
+bool schedule_log_open(
+        struct schedule_log *log, const char *path, void (*on_failure)(int failed), struct err *err)
 {
-	*log = (struct schedule_log){ .fd = -1 };
+	*log = (struct schedule_log){ .fd = -1, .on_failure = on_failure };
 	pthread_mutex_init(&log->lock, NULL);
 	if (!path)
 		return true;
@@ -77,10 +78,10 @@ static int write_all(int fd, struct str text)
 	return 0;
 }
 
-bool schedule_log_write(struct schedule_log *log, struct job *job)
+void schedule_log_write(struct schedule_log *log, struct job *job)
 {
 	if (log->fd < 0)
-		return true;
+		return;
 	AUTO(auto_buf) struct buf line = { 0 };
 	pthread_mutex_lock(&job->lock);
 	format(job, &line);
@@ -92,7 +93,8 @@ bool schedule_log_write(struct schedule_log *log, struct job *job)
 	if (first)
 		log->failed = failed;
 	pthread_mutex_unlock(&log->lock);
-	return !first;
+	if (first)
+		log->on_failure(failed);
 }
 
 bool schedule_log_close(struct schedule_log *log, struct err *err)

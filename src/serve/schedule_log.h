@@ -19,13 +19,18 @@ struct schedule_log {
 	int fd; /* -1: not wanted */
 	pthread_mutex_t lock;
 	int failed; /* errno of the first write that failed */
+	void (*on_failure)(int failed);
 };
 
-/* path NULL: a log that takes nothing. An existing file is replaced. */
-bool schedule_log_open(struct schedule_log *log, const char *path, struct err *err) NODISCARD;
+/*
+ * path        NULL: a log that takes nothing. An existing file is replaced.
+ * on_failure  called with errno the first time that a line cannot be written, from any thread
+ */
+bool schedule_log_open(struct schedule_log *log, const char *path, void (*on_failure)(int failed),
+        struct err *err) NODISCARD;
 
-/* The job must have ended. False when it could not be written (once: the first time). */
-bool schedule_log_write(struct schedule_log *log, struct job *job);
+/* The job must have ended. */
+void schedule_log_write(struct schedule_log *log, struct job *job);
 
 /* False: some lines are missing, err says why. */
 bool schedule_log_close(struct schedule_log *log, struct err *err) NODISCARD;

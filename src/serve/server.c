@@ -5,7 +5,6 @@
 #include "serve/call.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -95,8 +94,7 @@ static void finish_job(struct call *call)
 	pthread_mutex_unlock(&job->lock);
 	if (!ended)
 		break_off(s, job, JOB_CANCELLED);
-	if (!schedule_log_write(s->log, job))
-		fprintf(stderr, "venturi-serve: %s\n", _("warning: cannot write the schedule log"));
+	schedule_log_write(s->log, job);
 	job_unref(job);
 }
 

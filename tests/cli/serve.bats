@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # venturi-serve as a client and an operator meet it: a real process, asked with curl.
 
+load helpers
 load serve_helpers
 
 DATA=tests/data/simulate
@@ -35,9 +36,16 @@ check_answer() {
 raw() {
 	local port=${SERVE_URL##*:}
 	exec 4<>"/dev/tcp/127.0.0.1/$port"
-	printf "$1" >&4
+	printf '%b' "$1" >&4
 	timeout 1 cat <&4 || true
 	exec 4>&-
+}
+
+# lacks PATTERN FILE: fails when a line matches ("!" alone would not fail a test).
+lacks() {
+	if grep -E "$1" "$2"; then
+		return 1
+	fi
 }
 
 log_has() {
@@ -185,7 +193,7 @@ log_has() {
 	done
 	sleep 0.3
 	log_has 'length == 2 and ([.[].outcome] | unique == ["cancelled"])'
-	ask /metrics | grep -E 'num_requests_(running|waiting).* 0$' | [ "$(wc -l)" -eq 2 ]
+	[ "$(ask /metrics | grep -cE 'num_requests_(running|waiting).* 0$')" -eq 2 ]
 }
 
 @test "the same seed gives the same service times" {
@@ -206,11 +214,11 @@ log_has() {
 		curl -sSN -i "$SERVE_URL/v1/completions" -d '{"prompt": "a", "stream": true}' >"$BATS_TEST_TMPDIR/$fault" 2>&1 || true
 		stop_serve
 	done
-	! grep -q DONE "$BATS_TEST_TMPDIR/cut"
+	lacks DONE "$BATS_TEST_TMPDIR/cut"
 	grep -q '^data: {"error"' "$BATS_TEST_TMPDIR/error_event"
 	grep -q '503' "$BATS_TEST_TMPDIR/status"
 	grep -q DONE "$BATS_TEST_TMPDIR/empty"
-	! grep -q '"text":"[^"]' "$BATS_TEST_TMPDIR/empty"
+	lacks '"text":"[^"]' "$BATS_TEST_TMPDIR/empty"
 }
 
 @test "a stream can end its lines in CR LF, gather tokens and reason aloud" {
@@ -279,7 +287,7 @@ log_has() {
 	ask /config
 	[ "$CODE" = 200 ]
 	check_answer '.slots == 64 and .batching == "none"'
-	! grep -qE 'cut|cold|stall|fault' "$BATS_TEST_TMPDIR/answer"
+	lacks 'cut|cold|stall|fault' "$BATS_TEST_TMPDIR/answer"
 }
 
 @test "options may come from a file or standard input, and the command line has the last word" {
