@@ -14,6 +14,7 @@ void sim_schedule_init(
 		.epoch_ns = -1,
 		.step_due_ns = INT64_MAX,
 	};
+	/* NOLINTNEXTLINE(bugprone-sizeof-expression): it holds pointers */
 	s->running = mem_realloc(NULL, (size_t)config->slots * sizeof(*s->running));
 }
 
