@@ -158,7 +158,7 @@ bool url_parse(const char *text, struct arena *run, struct url *ret_url, struct 
 	while (n < rest.len && rest.s[n] != '/' && rest.s[n] != '?')
 		n++;
 	struct str authority = { rest.s, n };
-	if (memchr(authority.s, '@', n)) {
+	if (n && memchr(authority.s, '@', n)) {
 		/* the text is not quoted: it may hold a password */
 		err_set(err, ERR_USAGE, _("there is a user name in the URL"));
 		return err_hint(err, _("pass it as a header: -H 'Authorization: ...'"));
