@@ -23,6 +23,8 @@ struct str {
 };
 
 #define STR(literal) ((struct str){ (literal), sizeof(literal) - 1 })
+/* The same as an initializer, for tables that are static. */
+#define STR_INIT(literal) { (literal), sizeof(literal) - 1 }
 /* The two arguments of "%.*s". */
 #define STR_ARG(v) (int)(v).len, (v).s
 

@@ -21,7 +21,7 @@ static void put_sla(struct json *j, const struct sla *sla)
 	if (sla->n > 0)
 		json_bool(j, sla->met);
 	else
-		json_null(j);
+		json_nil(j);
 	json_put_int(j, "n", sla->n);
 	json_put_int(j, "concurrency", sla->concurrency);
 	json_object_close(j);
@@ -143,7 +143,7 @@ void report_diagnosis_json(const struct diagnosis *d, struct buf *out)
 	json_key(&j, "warnings");
 	json_array_open(&j);
 	for (int i = 0; i < d->n_warnings; i++)
-		json_string_c(&j, d->warnings[i]);
+		json_str_c(&j, d->warnings[i]);
 	json_array_close(&j);
 	json_object_close(&j);
 	buf_add_char(out, '\n');

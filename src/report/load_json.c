@@ -26,7 +26,7 @@ static void put_interval(struct json *j, const char *name, const struct hist *h,
 	struct quantile_interval interval;
 	json_key(j, name);
 	if (!quantile_ci_hist(h, q, CONFIDENCE, &interval)) {
-		json_null(j);
+		json_nil(j);
 		return;
 	}
 	json_array_open(j);

@@ -49,7 +49,7 @@ static void put_head(struct json *j, const struct job *job, const char *object, 
 static void put_text(struct json *j, const char *name, struct str text)
 {
 	json_key(j, name);
-	json_string(j, text);
+	json_str(j, text);
 }
 
 static void choice_open(struct json *j)

@@ -91,18 +91,18 @@ void json_key(struct json *j, const char *name)
 	j->after_key = true;
 }
 
-void json_string(struct json *j, struct str value)
+void json_str(struct json *j, struct str value)
 {
 	begin_value(j);
 	json_escape(j->out, value);
 }
 
-void json_string_c(struct json *j, const char *value)
+void json_str_c(struct json *j, const char *value)
 {
 	if (value)
-		json_string(j, str_of(value));
+		json_str(j, str_of(value));
 	else
-		json_null(j);
+		json_nil(j);
 }
 
 void json_int(struct json *j, int64_t value)
@@ -128,7 +128,7 @@ void json_double(struct json *j, double value)
 {
 	char text[64];
 	if (!isfinite(value)) {
-		json_null(j);
+		json_nil(j);
 		return;
 	}
 	begin_value(j);
@@ -150,7 +150,7 @@ void json_raw(struct json *j, struct str value)
 	buf_add(j->out, value);
 }
 
-void json_null(struct json *j)
+void json_nil(struct json *j)
 {
 	begin_value(j);
 	buf_add(j->out, STR("null"));
@@ -159,7 +159,7 @@ void json_null(struct json *j)
 void json_put_string(struct json *j, const char *name, const char *value)
 {
 	json_key(j, name);
-	json_string_c(j, value);
+	json_str_c(j, value);
 }
 
 void json_put_int(struct json *j, const char *name, int64_t value)

@@ -3,6 +3,8 @@
  *
  * Calls follow the document: json_object_open, json_key, a value, json_object_close. Invalid UTF-8
  * in strings becomes U+FFFD. Misuse (a value without a key inside an object) is an assert.
+ *
+ * None of the names is one of jansson's: both are linked into one program.
  */
 #ifndef VENTURI_TEXT_JSON_H
 #define VENTURI_TEXT_JSON_H
@@ -30,13 +32,13 @@ void json_object_close(struct json *j);
 void json_array_open(struct json *j);
 void json_array_close(struct json *j);
 void json_key(struct json *j, const char *name);
-void json_string(struct json *j, struct str value);
-void json_string_c(struct json *j, const char *value); /* NULL writes null */
+void json_str(struct json *j, struct str value);
+void json_str_c(struct json *j, const char *value); /* NULL writes null */
 void json_int(struct json *j, int64_t value);
 /* NaN and infinities write null; at most 9 significant digits, no trailing zeros. */
 void json_double(struct json *j, double value);
 void json_bool(struct json *j, bool value);
-void json_null(struct json *j);
+void json_nil(struct json *j);
 /* A value that is JSON already, as it is; the caller vouches for it. */
 void json_raw(struct json *j, struct str value);
 

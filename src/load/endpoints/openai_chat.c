@@ -16,7 +16,7 @@ static void write_body(struct buf *out, const struct prompt *p,
 		json_object_open(&j);
 		json_put_string(&j, "role", "user");
 		json_key(&j, "content");
-		json_string(&j, p->text);
+		json_str(&j, p->text);
 		json_object_close(&j);
 		json_array_close(&j);
 	}

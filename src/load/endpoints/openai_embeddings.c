@@ -9,7 +9,7 @@ static void write_body(struct buf *out, const struct prompt *p,
 	struct json j;
 	openai_open(&j, out, options);
 	json_key(&j, "input");
-	json_string(&j, p->text);
+	json_str(&j, p->text);
 	json_object_close(&j);
 }
 
