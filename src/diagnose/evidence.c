@@ -208,6 +208,23 @@ static void find_maximum(const struct evidence *ev, struct figures *fig)
 	}
 }
 
+/* X in use over X at half of it: from interleaved runs where there are any. */
+static double doubling_gain(const struct evidence *ev, const struct figures *fig)
+{
+	struct effect half = evidence_effect(&ev->halved, run_throughput);
+	if (half.n >= (int)anchor(ANCHOR_PAIRS))
+		return 1 / half.ratio;
+	return run_throughput(ev->operating) / run_throughput(fig->half);
+}
+
+/* A cap that is known by its structure is not put in doubt by two noisy runs. */
+static bool is_flat(const struct evidence *ev, const struct figures *fig)
+{
+	bool past_cap = fig->pinned && ev->operating &&
+	                (double)ev->operating->concurrency >= 2 * fig->parallelism;
+	return fig->doubling_gain < anchor(ANCHOR_FLAT) || past_cap;
+}
+
 void figures_derive(const struct evidence *ev, struct figures *ret)
 {
 	struct figures fig = { .x_max = NAN, .r_alone_ms = run_latency_ms(ev->alone) };
@@ -218,7 +235,7 @@ void figures_derive(const struct evidence *ev, struct figures *ret)
 	fig.waiting_ratio = (fig.r_operating_ms - fig.r_alone_ms) / fig.r_operating_ms;
 	if (op && op->concurrency > 1)
 		fig.half = largest_at_most(ev, (double)op->concurrency / 2);
-	fig.doubling_gain = run_throughput(op) / run_throughput(fig.half);
+	fig.doubling_gain = doubling_gain(ev, &fig);
 	fig.follows_ratio =
 	        op && op->concurrency > 0
 	                ? run_throughput(op) / ((double)op->concurrency * run_throughput(ev->alone))
@@ -229,6 +246,7 @@ void figures_derive(const struct evidence *ev, struct figures *ret)
 	                     (double)fig.top->concurrency >= anchor(ANCHOR_BATCH_CONCURRENCY) &&
 	                     fig.parallelism < anchor(ANCHOR_BATCH_MEAN);
 	fig.pinned = one_at_a_time || (fig.slots.pinned && fig.slots.unslowed);
+	fig.flat = is_flat(ev, &fig);
 	*ret = fig;
 }
 

@@ -100,6 +100,8 @@ struct figures {
 	double follows_ratio; /* X in use / (N * X alone) */
 	double noise;         /* as a ratio, from repeated runs of the load in use */
 	struct slots slots;
+	/* at the load in use more requests bring no more throughput */
+	bool flat;
 	/* throughput is capped by structure, whatever the load: a rival to mere saturation */
 	bool pinned;
 };

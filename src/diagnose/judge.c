@@ -161,7 +161,7 @@ static enum slow_kind kind_by_shape(const struct evidence *ev, const struct figu
 {
 	double p99_growth = run_quantile_ms(ev->operating, LOAD_LATENCY, 0.99) /
 	                    run_quantile_ms(ev->alone, LOAD_LATENCY, 0.99);
-	if (fig->doubling_gain < anchor(ANCHOR_FLAT))
+	if (fig->flat)
 		return SLOW_THROUGHPUT_STUCK;
 	if (fig->follows_ratio < anchor(ANCHOR_FOLLOWS) || p99_growth > anchor(ANCHOR_TAIL))
 		return SLOW_UNDER_LOAD;
@@ -181,7 +181,7 @@ static enum slow_kind kind_of(const struct evidence *ev, const struct figures *f
 		return SLOW_HEALTHY;
 	if (!meets(&ev->sla, point_ms(ev, ev->alone, tmp)))
 		return SLOW_ALONE;
-	return fig->doubling_gain < anchor(ANCHOR_FLAT) ? SLOW_THROUGHPUT_STUCK : SLOW_UNDER_LOAD;
+	return fig->flat ? SLOW_THROUGHPUT_STUCK : SLOW_UNDER_LOAD;
 }
 
 /* Requests that nobody ever takes are in no latency; a target that ignores them is not met. */

@@ -29,8 +29,9 @@ static const char *state_word(enum cause_state state)
 /* Where the curve goes flat: the lowest concurrency whose throughput is the highest but noise. */
 static int64_t flat_from(const struct evidence *ev, const struct figures *fig)
 {
+	double band = fmax(anchor(ANCHOR_FLAT), 1 + fig->noise);
 	for (int i = 0; i < ev->n_points; i++)
-		if (run_throughput(ev->points[i]) * anchor(ANCHOR_FLAT) >= fig->x_max)
+		if (run_throughput(ev->points[i]) * band >= fig->x_max)
 			return ev->points[i]->concurrency;
 	return fig->x_max_at;
 }
