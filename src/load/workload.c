@@ -154,9 +154,9 @@ static bool read_fields(struct json_scan *s, struct line_fields *f)
 			continue;
 		if (is_output && json_scan_int(s, &f->output_tokens))
 			continue;
-		if (str_eq(key, STR("messages")) && json_scan_type(s) == JSON_ARRAY)
+		if (str_eq(key, STR("messages")) && json_scan_type(s) == JSON_SCAN_ARRAY)
 			f->messages = json_scan_raw(s);
-		else if (str_eq(key, STR("body")) && json_scan_type(s) == JSON_OBJECT)
+		else if (str_eq(key, STR("body")) && json_scan_type(s) == JSON_SCAN_OBJECT)
 			f->body = json_scan_raw(s);
 		else
 			json_scan_skip(s);

@@ -108,24 +108,24 @@ static const char *number_end(const char *p, const char *end)
 	return p;
 }
 
-enum json_type json_scan_type(struct json_scan *s)
+enum json_scan_type json_scan_type(struct json_scan *s)
 {
 	char c = peek(s);
 	switch (c) {
 	case '{':
-		return JSON_OBJECT;
+		return JSON_SCAN_OBJECT;
 	case '[':
-		return JSON_ARRAY;
+		return JSON_SCAN_ARRAY;
 	case '"':
-		return JSON_STRING;
+		return JSON_SCAN_STRING;
 	case 't':
-		return JSON_TRUE;
+		return JSON_SCAN_TRUE;
 	case 'f':
-		return JSON_FALSE;
+		return JSON_SCAN_FALSE;
 	case 'n':
-		return JSON_NULL;
+		return JSON_SCAN_NULL;
 	default:
-		return c == '-' || is_digit(c) ? JSON_NUMBER : JSON_NONE;
+		return c == '-' || is_digit(c) ? JSON_SCAN_NUMBER : JSON_SCAN_NONE;
 	}
 }
 
@@ -281,7 +281,7 @@ static bool to_int(const char *p, const char *end, int64_t *ret)
 /* Behind the number that the scanner stands before; NULL when it is no number. */
 static const char *find_number(struct json_scan *s)
 {
-	if (json_scan_type(s) != JSON_NUMBER)
+	if (json_scan_type(s) != JSON_SCAN_NUMBER)
 		return NULL;
 	const char *end = number_end(s->p, s->end);
 	if (!end)
@@ -332,19 +332,19 @@ static bool skip_scalar(struct json_scan *s)
 	struct str text;
 	const char *end;
 	switch (json_scan_type(s)) {
-	case JSON_STRING:
+	case JSON_SCAN_STRING:
 		return json_scan_string(s, &text);
-	case JSON_NUMBER:
+	case JSON_SCAN_NUMBER:
 		end = number_end(s->p, s->end);
 		if (!end)
 			return fail(s);
 		s->p = end;
 		return true;
-	case JSON_TRUE:
+	case JSON_SCAN_TRUE:
 		return skip_word(s, STR("true"));
-	case JSON_FALSE:
+	case JSON_SCAN_FALSE:
 		return skip_word(s, STR("false"));
-	case JSON_NULL:
+	case JSON_SCAN_NULL:
 		return skip_word(s, STR("null"));
 	default:
 		return fail(s);

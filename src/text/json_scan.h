@@ -8,7 +8,7 @@
  * The grammar is RFC 8259, checked also in what is skipped, with two exceptions in favour of the
  * files that are about: control characters are let through in strings, and neither escapes nor
  * UTF-8 are looked at before somebody wants them (json_unescape). What follows the document is the
- * caller's: json_scan_ended tells.
+ * caller's: json_scan_ended tells. jansson.h may be included beside this header.
  *
  *	struct json_scan s = json_scan_of(text);
  *	struct str key;
@@ -30,15 +30,15 @@ enum {
 	JSON_SCAN_NUMBER_MAX = 1024, /* bytes of a number that is read */
 };
 
-enum json_type {
-	JSON_NONE, /* end of input, or not JSON */
-	JSON_OBJECT,
-	JSON_ARRAY,
-	JSON_STRING,
-	JSON_NUMBER,
-	JSON_TRUE,
-	JSON_FALSE,
-	JSON_NULL,
+enum json_scan_type {
+	JSON_SCAN_NONE, /* end of input, or not JSON */
+	JSON_SCAN_OBJECT,
+	JSON_SCAN_ARRAY,
+	JSON_SCAN_STRING,
+	JSON_SCAN_NUMBER,
+	JSON_SCAN_TRUE,
+	JSON_SCAN_FALSE,
+	JSON_SCAN_NULL,
 };
 
 struct json_scan {
@@ -50,7 +50,7 @@ struct json_scan {
 
 struct json_scan json_scan_of(struct str text);
 /* The type of the value that the scanner stands before, told by its first byte. */
-enum json_type json_scan_type(struct json_scan *s);
+enum json_scan_type json_scan_type(struct json_scan *s);
 /* Enters an object or array; false (and nothing consumed) when the value is of another type. */
 bool json_scan_object(struct json_scan *s);
 bool json_scan_array(struct json_scan *s);

@@ -33,7 +33,7 @@ static void the_fields_of_a_chunk_are_found(void)
 	int64_t prompt = 0;
 	double completion = 0, t = 0;
 	bool ok = false, no = true;
-	CHECK_INT(json_scan_type(&s), JSON_OBJECT);
+	CHECK_INT(json_scan_type(&s), JSON_SCAN_OBJECT);
 	CHECK(json_scan_object(&s));
 	while (json_scan_key(&s, &key)) {
 		if (str_eq(key, STR("id")) && json_scan_string(&s, &id))
@@ -313,7 +313,7 @@ static void after_a_failure_every_call_says_no(void)
 	CHECK(!json_scan_element(&s));
 	CHECK(!json_scan_int(&s, &whole));
 	CHECK(!json_scan_object(&s));
-	CHECK_INT(json_scan_type(&s), JSON_NONE);
+	CHECK_INT(json_scan_type(&s), JSON_SCAN_NONE);
 	CHECK_INT(json_scan_raw(&s).len, 0);
 	CHECK(!json_scan_ended(&s));
 }

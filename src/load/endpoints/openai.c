@@ -55,8 +55,8 @@ static void keep_error(struct reply *reply, struct str text)
 static void read_error(struct reply *reply, struct json_scan *s)
 {
 	struct str key, text;
-	enum json_type type = json_scan_type(s);
-	if (type == JSON_NULL) {
+	enum json_scan_type type = json_scan_type(s);
+	if (type == JSON_SCAN_NULL) {
 		json_scan_skip(s);
 	} else if (json_scan_string(s, &text)) {
 		keep_error(reply, text);
@@ -95,7 +95,7 @@ static bool read_channel(struct json_scan *s)
 	struct str text;
 	if (json_scan_string(s, &text))
 		return text.len > 0;
-	if (json_scan_type(s) != JSON_ARRAY) {
+	if (json_scan_type(s) != JSON_SCAN_ARRAY) {
 		json_scan_skip(s);
 		return false;
 	}
@@ -133,7 +133,7 @@ static bool read_choice(struct reply *reply, struct json_scan *s)
 		if (str_eq(key, STR("delta")) || str_eq(key, STR("message"))) {
 			bears_token |= read_message(s);
 		} else if (str_eq(key, STR("finish_reason"))) {
-			reply->finished |= json_scan_type(s) == JSON_STRING;
+			reply->finished |= json_scan_type(s) == JSON_SCAN_STRING;
 			json_scan_skip(s);
 		} else if (is_channel(key)) {
 			bears_token |= read_channel(s);
