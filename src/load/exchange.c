@@ -111,6 +111,11 @@ bool exchange_judge(struct exchange *x, enum load_failure *ret_failure, char *wh
 			x->body.s ? x->body.s : "");
 		return false;
 	}
+	if (e->makes_tokens && x->http.body_bytes == 0) {
+		*ret_failure = LOAD_FAIL_EMPTY;
+		snprintf(why, why_size, _("the answer is empty"));
+		return false;
+	}
 	if (!x->http.event_stream && e->read_body)
 		e->read_body(&x->reply, buf_str(&x->body));
 	if (x->reply.error) {

@@ -34,7 +34,6 @@ struct exchange {
 	int64_t first_token_ns; /* likewise */
 	int64_t last_token_ns;
 	int64_t now_ns;         /* when the bytes under way arrived */
-	int64_t failed_events;  /* events that could not be parsed */
 	struct hist *gaps;      /* where gaps between token events go; NULL: not recorded */
 };
 

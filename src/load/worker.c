@@ -458,12 +458,16 @@ static bool retry(struct engine *e, struct slot *s)
 	return true;
 }
 
+/* The answer broke off; result is CONN_OK when the bytes were the fault, not the connection. */
 static void cut(struct engine *e, struct slot *s, enum conn_result result)
 {
 	char why[320], text[200];
 	if (retry(e, s))
 		return;
-	if (s->x.http.error)
+	if (result == CONN_OK && s->x.sse.failed)
+		snprintf(why, sizeof(why), _("an event of the stream is larger than %d MiB"),
+			SSE_EVENT_MAX >> 20);
+	else if (result == CONN_OK)
 		snprintf(why, sizeof(why), _("the answer is not valid HTTP: %s"),
 			_(s->x.http.error));
 	else if (result == CONN_END)
@@ -551,7 +555,7 @@ static bool take_bytes(struct engine *e, struct slot *s, struct str bytes, int64
 	if (result == EXCHANGE_DONE)
 		complete(e, s, now, used == bytes.len && s->out.len == 0);
 	else
-		cut(e, s, CONN_END);
+		cut(e, s, CONN_OK);
 	return false;
 }
 
@@ -569,7 +573,8 @@ static void ended(struct engine *e, struct slot *s, enum conn_result result)
 	cut(e, s, result);
 }
 
-static void read_all(struct engine *e, struct slot *s)
+/* ending: the peer has closed its side, for which there will be no other edge. */
+static void read_all(struct engine *e, struct slot *s, bool ending)
 {
 	/* The slot may get a new connection while its old events are still in hand. */
 	int fd = s->conn.fd;
@@ -593,7 +598,7 @@ static void read_all(struct engine *e, struct slot *s)
 		if (s->conn.fd != fd || s->conn.state != CONN_OPEN)
 			return;
 		/* A short read emptied the socket: what comes later is a new edge. */
-		if (plain && n < READ_BYTES)
+		if (plain && !ending && n < READ_BYTES)
 			return;
 	}
 }
@@ -619,8 +624,9 @@ static void on_event(struct engine *e, struct slot *s, uint32_t events)
 	}
 	if (s->state == SLOT_BUSY && s->out.len && !send_some(e, s))
 		return;
-	if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
-		read_all(e, s);
+	const uint32_t ends = EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+	if (events & (EPOLLIN | ends))
+		read_all(e, s, events & ends);
 }
 
 /* ---- the thread ---- */

@@ -44,12 +44,17 @@ static const struct answer answers[] = {
 		true, 0, 1, -1, -1 },
 	{ "an empty answer is no success", &endpoint_openai_chat, FINISH DONE, false, LOAD_FAIL_EMPTY,
 		0, -1, -1 },
+	{ "a stream without a byte is empty, not cut", &endpoint_openai_chat,
+		OK "Content-Type: text/event-stream\r\nContent-Length: 0\r\n\r\n", false,
+		LOAD_FAIL_EMPTY, 0, -1, -1 },
+	{ "a body without a byte is empty, not wrong", &endpoint_openai_completions,
+		OK "Content-Length: 0\r\n\r\n", false, LOAD_FAIL_EMPTY, 0, -1, -1 },
 	{ "no finish marker", &endpoint_openai_chat, CHAT("{\"content\":\"a\"}"), false,
 		LOAD_FAIL_STREAM_CUT, 1, -1, -1 },
 	{ "an event that is not JSON", &endpoint_openai_chat, "data: oops\n\n" DONE, false,
 		LOAD_FAIL_ERROR_EVENT, 0, -1, -1 },
 	{ "a whole chat answer", &endpoint_openai_chat,
-		OK "Content-Type: application/json\r\nContent-Length: 112\r\n\r\n"
+		OK "Content-Type: application/json\r\nContent-Length: 115\r\n\r\n"
 		   "{\"choices\":[{\"message\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}],"
 		   "\"usage\":{\"prompt_tokens\":3,\"completion_tokens\":2}}",
 		true, 0, 1, 3, 2 },
