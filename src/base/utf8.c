@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const uint32_t unknown = 0xfffd;
 
@@ -188,6 +189,28 @@ int utf8_char_width(uint32_t c)
 	if (is_in(c, no_column, ARRAY_LEN(no_column)))
 		return 0;
 	return is_in(c, two_columns, ARRAY_LEN(two_columns)) ? 2 : 1;
+}
+
+/* C0 and C1 of ISO 6429, and delete. */
+static bool is_control(uint32_t c)
+{
+	return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7f && c < 0xa0);
+}
+
+void utf8_defuse(char *text, size_t len)
+{
+	for (size_t at = 0; at < len;) {
+		uint32_t c;
+		size_t n = utf8_decode((struct str){ text + at, len - at }, &c);
+		/* A terminal that is not set to UTF-8 takes a lone byte for the control, too. */
+		if (n == 0) {
+			n = 1;
+			c = (unsigned char)text[at];
+		}
+		if (is_control(c))
+			memset(text + at, '?', n);
+		at += n;
+	}
 }
 
 int utf8_width(struct str text)

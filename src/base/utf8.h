@@ -35,6 +35,12 @@ void utf8_encode(struct buf *out, uint32_t c);
  */
 int utf8_char_width(uint32_t c);
 
+/*
+ * Makes a text that came from outside safe to show: each byte of a control character other than
+ * line feed and tab becomes '?', so that it can neither move the cursor nor rename the window.
+ */
+void utf8_defuse(char *text, size_t len);
+
 /* Terminal columns of a text; a byte that is no UTF-8 takes one. */
 int utf8_width(struct str text);
 

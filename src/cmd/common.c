@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/units.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <math.h>
@@ -59,12 +60,26 @@ bool cmd_start(const struct cmd_usage *usage, const struct opt_table *own, size_
 	return true;
 }
 
+/* One sentence to stderr; it may quote what a service said. */
+static void say(const char *fmt, const char *sentence)
+{
+	AUTO(auto_buf) struct buf line = { 0 };
+	cmd_progress_clear();
+	buf_printf(&line, fmt, sentence);
+	utf8_defuse(line.s, line.len);
+	fputs(line.s, stderr);
+}
+
+static void say_hint(const struct err *err)
+{
+	if (err->hint[0])
+		say(_("venturi: hint: %s\n"), err->hint);
+}
+
 int cmd_fail(const struct err *err)
 {
-	cmd_progress_clear();
-	fprintf(stderr, _("venturi: error: %s\n"), err->text);
-	if (err->hint[0])
-		fprintf(stderr, _("venturi: hint: %s\n"), err->hint);
+	say(_("venturi: error: %s\n"), err->text);
+	say_hint(err);
 	return (int)err->kind;
 }
 
@@ -75,8 +90,7 @@ void cmd_warn(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	cmd_progress_clear();
-	fprintf(stderr, _("venturi: warning: %s\n"), text);
+	say(_("venturi: warning: %s\n"), text);
 }
 
 static bool write_all(FILE *f, struct str text)
@@ -118,6 +132,12 @@ bool cmd_write(const char *path, struct str text, struct err *err)
 	return err_set(err, ERR_SYSTEM, _("cannot write '%s': %s"), path, strerror(saved));
 }
 
+bool cmd_print(struct buf *text, struct err *err)
+{
+	utf8_defuse(text->s, text->len);
+	return cmd_write("-", buf_str(text), err);
+}
+
 bool cmd_one_url(const struct opt_list *args, const char *command, const char **ret_url,
 	struct err *err)
 {
@@ -145,8 +165,7 @@ void cmd_store(const struct cmd_common *common, const struct ledger_run *entry)
 	if (!ledger_open(common->ledger, &ledger, &err) ||
 		!ledger_add(ledger, entry, &id, &err)) {
 		cmd_warn(_("this run is not in the ledger: %s"), err.text);
-		if (err.hint[0])
-			fprintf(stderr, _("venturi: hint: %s\n"), err.hint);
+		say_hint(&err);
 		return;
 	}
 	if (cmd_shows_text(common))

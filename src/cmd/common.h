@@ -49,6 +49,9 @@ void cmd_warn(const char *fmt, ...) PRINTF(1, 2);
 /* Writes a result to a file, or to stdout for "-"; a file is replaced whole or not at all. */
 bool cmd_write(const char *path, struct str text, struct err *err) NODISCARD;
 
+/* Writes text for a person to stdout, without the control characters that a service put into it. */
+bool cmd_print(struct buf *text, struct err *err) NODISCARD;
+
 /*
  * The one URL that a command takes; ERR_USAGE when there is none or more.
  *

@@ -97,7 +97,7 @@ static bool write_results(const struct diagnose_options *options, const struct c
 	if (!cmd_shows_text(common))
 		return true;
 	report_diagnosis_text(d, &text);
-	if (!cmd_write("-", buf_str(&text), err))
+	if (!cmd_print(&text, err))
 		return false;
 	if (options->report)
 		printf(_("Report: %s\n"), options->report);

@@ -207,13 +207,13 @@ static void list_text(
 
 /* The result as JSON where it was asked for, as text unless that is silenced or takes its place. */
 static bool write_both(
-        const struct cmd_common *common, struct str json, struct str text, struct err *err)
+        const struct cmd_common *common, struct str json, struct buf *text, struct err *err)
 {
 	if (common->json && !cmd_write(common->json, json, err))
 		return false;
 	if (common->quiet || (common->json && strcmp(common->json, "-") == 0))
 		return true;
-	return cmd_write("-", text, err);
+	return cmd_print(text, err);
 }
 
 static bool list(const struct log_call *call, struct err *err)
@@ -234,7 +234,7 @@ static bool list(const struct log_call *call, struct err *err)
 		return false;
 	list_json(call, runs, n, &json);
 	list_text(call, runs, n, &text);
-	return write_both(call->common, buf_str(&json), buf_str(&text), err);
+	return write_both(call->common, buf_str(&json), &text, err);
 }
 
 static void pair(struct table *t, const char *name, const char *value)
@@ -293,7 +293,7 @@ static bool show(const struct log_call *call, struct err *err)
 	if (!str_ends(r.json, STR("\n")))
 		buf_add_char(&json, '\n');
 	show_text(call, &r, &text);
-	return write_both(call->common, buf_str(&json), buf_str(&text), err);
+	return write_both(call->common, buf_str(&json), &text, err);
 }
 
 static const struct subcommand {
