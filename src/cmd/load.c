@@ -57,13 +57,13 @@ static bool write_result(const struct cmd_common *common, const struct load_run 
 	if (!cmd_shows_text(common))
 		return true;
 	report_load_text(r, &text);
-	return cmd_write("-", buf_str(&text), err);
+	return cmd_print(&text, err);
 }
 
 static int judge(const struct load_run *r)
 {
 	if (r->requests.ok == 0) {
-		cmd_warn(_("no request succeeded: %s"),
+		cmd_warn(_("no request to '%s' succeeded: %s"), r->url,
 			r->first_error ? r->first_error : _("nothing was answered in time"));
 		return ERR_INVALID;
 	}
@@ -77,8 +77,7 @@ static int judge(const struct load_run *r)
 static bool measure(const struct load_options *options, struct arena *run, struct load_run *r,
 	struct err *err)
 {
-	const struct load_hooks hooks = {
-		.stop = cmd_stop_flag(),
+	struct load_hooks hooks = {
 		.progress = on_progress,
 		.ctx = (void *)options->config.url,
 	};
@@ -87,6 +86,8 @@ static bool measure(const struct load_options *options, struct arena *run, struc
 	if (!load_options_shape(options, &shape, err) ||
 		!load_open(&options->config, run, &load, err))
 		return false;
+	/* Until here nothing is measured that Ctrl-C could keep: it simply ends the program. */
+	hooks.stop = cmd_stop_flag();
 	bool ok = load_measure(load, &shape, &hooks, run, r, err);
 	if (ok)
 		load_self_check(load, &shape, run, r);
