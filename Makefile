@@ -18,7 +18,7 @@ FUZZ_SECONDS ?= 60
 SOURCES = $(shell find src tests -name '*.[ch]')
 
 .DEFAULT_GOAL := all
-.PHONY: all test demo install sanitize fuzz check format po clean setup-build setup-test setup-dev
+.PHONY: all test demo install sanitize fuzz check format po clean setup-build setup-test setup-clang setup-dev
 
 all: setup-build $(BUILD)/build.ninja
 	ninja -C $(BUILD)
@@ -31,8 +31,10 @@ setup-build:
 	@scripts/setup build
 setup-test:
 	@scripts/setup build test
+setup-clang:
+	@scripts/setup build clang
 setup-dev:
-	@scripts/setup build test dev
+	@scripts/setup dev
 
 test: setup-test all
 	VENTURI_BUILD=$(BUILD) tests/run
@@ -46,7 +48,7 @@ install: all
 sanitize: setup-test
 	scripts/sanitize
 
-fuzz: setup-dev
+fuzz: setup-clang
 	scripts/fuzz $(FUZZ_SECONDS)
 
 check: all
