@@ -32,9 +32,13 @@ void *mem_realloc(void *old, size_t size)
 static struct arena_block *add_block(struct arena *arena, size_t size)
 {
 	struct arena_block *block = mem_realloc(NULL, sizeof(*block) + size);
-	*block = (struct arena_block){ .next = arena->head, .size = size };
-	arena->head = block;
+	*block = (struct arena_block){ .size = size };
 	arena->total_bytes += size;
+	/* A block of one large piece goes behind the head, which still has room for small ones. */
+	struct arena_block **at =
+	        size > ARENA_BLOCK_BYTES && arena->head ? &arena->head->next : &arena->head;
+	block->next = *at;
+	*at = block;
 	return block;
 }
 

@@ -6,12 +6,13 @@
 
 bool err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
 {
+	/* In a place of its own first: the arguments may be the old text of err. */
+	struct err new = { .kind = kind };
 	va_list ap;
 	va_start(ap, fmt);
-	err->kind = kind;
-	err->hint[0] = '\0';
-	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	vsnprintf(new.text, sizeof(new.text), fmt, ap);
 	va_end(ap);
+	*err = new;
 	return false;
 }
 

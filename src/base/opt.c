@@ -2,6 +2,8 @@
 
 #include "base/i18n.h"
 #include "base/units.h"
+#include "base/utf8.h"
+#include "base/wrap.h"
 
 #include <string.h>
 
@@ -15,8 +17,8 @@ struct given {
 	bool negated;
 };
 
-static bool find_long(const struct opt_table *tables, size_t n_tables, struct str name,
-	struct given *g)
+static bool find_long(
+        const struct opt_table *tables, size_t n_tables, struct str name, struct given *g)
 {
 	for (size_t t = 0; t < n_tables; t++) {
 		for (size_t i = 0; i < tables[t].n; i++) {
@@ -24,8 +26,9 @@ static bool find_long(const struct opt_table *tables, size_t n_tables, struct st
 			if (o->type == OPT_HEADING || !o->name)
 				continue;
 			bool plain = str_eq(name, str_of(o->name));
-			bool negated = !plain && o->type == OPT_FLAG && str_starts(name, STR("no-")) &&
-				str_eq((struct str){ name.s + 3, name.len - 3 }, str_of(o->name));
+			bool negated =
+			        !plain && o->type == OPT_FLAG && str_starts(name, STR("no-")) &&
+			        str_eq((struct str){ name.s + 3, name.len - 3 }, str_of(o->name));
 			if (!plain && !negated)
 				continue;
 			g->opt = o;
@@ -37,8 +40,8 @@ static bool find_long(const struct opt_table *tables, size_t n_tables, struct st
 	return false;
 }
 
-static bool find_letter(const struct opt_table *tables, size_t n_tables, char letter,
-	struct given *g)
+static bool find_letter(
+        const struct opt_table *tables, size_t n_tables, char letter, struct given *g)
 {
 	for (size_t t = 0; t < n_tables; t++) {
 		for (size_t i = 0; i < tables[t].n; i++) {
@@ -63,13 +66,22 @@ static bool is_choice(const char *choices, struct str value)
 	return false;
 }
 
+/* What stands for the value in --help and in messages. */
+static const char *value_name(const struct opt *o)
+{
+	return o->arg ? o->arg : o->type == OPT_CHOICE ? o->choices : "VALUE";
+}
+
 static bool in_range(const struct given *g, double value, struct err *err)
 {
 	const struct opt *o = g->opt;
 	if ((o->min == 0 && o->max == 0) || (value >= o->min && value <= o->max))
 		return true;
-	return err_set(err, ERR_USAGE, _("'%s' must be between %.15g and %.15g"), g->written, o->min,
-		o->max);
+	if (o->type == OPT_DURATION)
+		return err_set(err, ERR_USAGE, _("'%s' must be between %.15g s and %.15g s"),
+		        g->written, o->min, o->max);
+	return err_set(err, ERR_USAGE, _("'%s' must be between %.15g and %.15g"), g->written,
+	        o->min, o->max);
 }
 
 static void append(struct opt_list *list, const char *item, struct arena *run)
@@ -88,27 +100,30 @@ static bool set_value(const struct given *g, const char *text, struct arena *run
 	switch (g->opt->type) {
 	case OPT_INT:
 		if (!str_to_i64(value, at))
-			return err_set(err, ERR_USAGE, _("'%s' takes a whole number, not '%s'"), g->written,
-				text);
+			return err_set(err, ERR_USAGE, _("'%s' takes a whole number, not '%s'"),
+			        g->written, text);
 		return in_range(g, (double)*(int64_t *)at, err);
 	case OPT_DOUBLE:
 		if (!str_to_double(value, at))
-			return err_set(err, ERR_USAGE, _("'%s' takes a number, not '%s'"), g->written, text);
+			return err_set(err, ERR_USAGE, _("'%s' takes a number, not '%s'"),
+			        g->written, text);
 		return in_range(g, *(double *)at, err);
 	case OPT_DURATION:
 		if (!units_parse_duration(value, at))
 			return err_set(err, ERR_USAGE,
-				_("'%s' takes a duration such as 500ms, 10s or 5m, not '%s'"), g->written, text);
+			        _("'%s' takes a duration such as 500ms, 10s or 5m, not '%s'"),
+			        g->written, text);
 		return in_range(g, (double)*(int64_t *)at / 1e9, err);
 	case OPT_SIZE:
 		if (!units_parse_size(value, at))
-			return err_set(err, ERR_USAGE, _("'%s' takes a size such as 64KiB or 4GiB, not '%s'"),
-				g->written, text);
+			return err_set(err, ERR_USAGE,
+			        _("'%s' takes a size such as 64KiB or 4GiB, not '%s'"), g->written,
+			        text);
 		return true;
 	case OPT_CHOICE:
 		if (!is_choice(g->opt->choices, value))
-			return err_set(err, ERR_USAGE, _("'%s' takes one of %s, not '%s'"), g->written,
-				g->opt->choices, text);
+			return err_set(err, ERR_USAGE, _("'%s' takes one of %s, not '%s'"),
+			        g->written, g->opt->choices, text);
 		*(const char **)at = text;
 		return true;
 	case OPT_LIST:
@@ -124,9 +139,10 @@ static bool set_value(const struct given *g, const char *text, struct arena *run
 	return err_set(err, ERR_USAGE, _("'%s' takes no value"), g->written);
 }
 
-/* One option with the value that was attached to it, if any; *ret_next when the next word was taken. */
+/* One option with the value that was attached to it, if any; *ret_next when the next word was
+ * taken. */
 static bool apply(struct given *g, const char *attached, const char *next, struct arena *run,
-	bool *ret_next, struct err *err)
+        bool *ret_next, struct err *err)
 {
 	*ret_next = false;
 	if (g->opt->type == OPT_FLAG) {
@@ -138,7 +154,7 @@ static bool apply(struct given *g, const char *attached, const char *next, struc
 	if (!attached) {
 		if (!next)
 			return err_set(err, ERR_USAGE, _("'%s' needs a value (%s)"), g->written,
-				g->opt->arg);
+			        value_name(g->opt));
 		*ret_next = true;
 	}
 	return set_value(g, attached ? attached : next, run, err);
@@ -151,7 +167,7 @@ static bool unknown(const char *written, struct err *err)
 }
 
 static bool parse_long(const struct opt_table *tables, size_t n_tables, char **argv, int argc,
-	int *i, struct arena *run, struct err *err)
+        int *i, struct arena *run, struct err *err)
 {
 	struct given g = { 0 };
 	struct str after;
@@ -170,12 +186,15 @@ static bool parse_long(const struct opt_table *tables, size_t n_tables, char **a
 
 /* A cluster such as -qv, or -c8, or -c 8. */
 static bool parse_letters(const struct opt_table *tables, size_t n_tables, char **argv, int argc,
-	int *i, struct arena *run, struct err *err)
+        int *i, struct arena *run, struct err *err)
 {
 	for (const char *p = argv[*i] + 1; *p; p++) {
 		struct given g = { 0 };
 		bool took_next;
-		g.written = arena_printf(run, "-%c", *p);
+		/* Whole, though no option is named so, if it is not ASCII: the message shows it. */
+		uint32_t c;
+		size_t n = utf8_decode(str_of(p), &c);
+		g.written = arena_printf(run, "-%.*s", n ? (int)n : 1, p);
 		if (!find_letter(tables, n_tables, *p, &g))
 			return unknown(g.written, err);
 		if (g.opt->type == OPT_FLAG) {
@@ -193,7 +212,7 @@ static bool parse_letters(const struct opt_table *tables, size_t n_tables, char 
 }
 
 bool opt_parse(const struct opt_table *tables, size_t n_tables, int argc, char **argv,
-	struct arena *run, struct opt_list *args, struct err *err)
+        struct arena *run, struct opt_list *args, struct err *err)
 {
 	bool options_ended = false;
 	*args = (struct opt_list){ 0 };
@@ -214,7 +233,7 @@ bool opt_parse(const struct opt_table *tables, size_t n_tables, int argc, char *
 }
 
 static bool parse_line(const struct opt_table *tables, size_t n_tables, struct str line,
-	struct arena *run, struct err *err)
+        struct arena *run, struct err *err)
 {
 	size_t end = 0;
 	struct given g = { 0 };
@@ -234,7 +253,7 @@ static bool parse_line(const struct opt_table *tables, size_t n_tables, struct s
 }
 
 bool opt_parse_text(const struct opt_table *tables, size_t n_tables, struct str text,
-	const char *source, struct arena *run, struct err *err)
+        const char *source, struct arena *run, struct err *err)
 {
 	for (int number = 1; text.len; number++) {
 		struct str line = str_trim(str_cut(text, '\n', &text));
@@ -244,55 +263,6 @@ bool opt_parse_text(const struct opt_table *tables, size_t n_tables, struct str 
 			return err_wrap(err, _("'%s', line %d"), source, number);
 	}
 	return true;
-}
-
-/* Columns of UTF-8 text: wide characters of East Asian scripts take two. */
-static int columns_of(const char *s, int *ret_bytes)
-{
-	unsigned char c = (unsigned char)*s;
-	int bytes = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-	*ret_bytes = bytes;
-	return bytes >= 3 ? 2 : 1;
-}
-
-static void indent_to(struct buf *out, int from, int to)
-{
-	for (int i = from; i < to; i++)
-		buf_add_char(out, ' ');
-}
-
-/* Words wrapped into the right column; a wide character may be broken after like a word. */
-static void add_wrapped(struct buf *out, const char *text)
-{
-	int column = HELP_COLUMN;
-	while (*text) {
-		const char *end = text;
-		int width = 0, bytes;
-		while (*end && *end != ' ') {
-			int w = columns_of(end, &bytes);
-			if (w == 2 && width > 0)
-				break;
-			width += w;
-			end += bytes;
-			if (w == 2)
-				break;
-		}
-		if (column + width > HELP_WIDTH && column > HELP_COLUMN) {
-			buf_add_char(out, '\n');
-			indent_to(out, 0, HELP_COLUMN);
-			column = HELP_COLUMN;
-		}
-		buf_add(out, (struct str){ text, (size_t)(end - text) });
-		column += width;
-		text = end;
-		if (*text == ' ') {
-			if (column < HELP_WIDTH)
-				buf_add_char(out, ' ');
-			column++;
-			text++;
-		}
-	}
-	buf_add_char(out, '\n');
 }
 
 static void help_row(const struct opt *o, struct buf *out)
@@ -306,17 +276,15 @@ static void help_row(const struct opt *o, struct buf *out)
 		buf_printf(out, "  -%c, --%s", o->letter, o->name);
 	else
 		buf_printf(out, "      --%s", o->name);
-	if (o->type == OPT_CHOICE && !o->arg)
-		buf_printf(out, " %s", o->choices);
-	else if (o->arg)
-		buf_printf(out, " %s", o->arg);
-	int used = (int)(out->len - start);
+	if (o->type != OPT_FLAG)
+		buf_printf(out, " %s", value_name(o));
+	int used = utf8_width((struct str){ out->s + start, out->len - start });
 	if (used > HELP_COLUMN - 2) {
 		buf_add_char(out, '\n');
 		used = 0;
 	}
-	indent_to(out, used, HELP_COLUMN);
-	add_wrapped(out, _(o->help));
+	buf_add_blanks(out, HELP_COLUMN - used);
+	wrap_text(out, str_of(_(o->help)), HELP_COLUMN, HELP_COLUMN, HELP_WIDTH);
 }
 
 void opt_help(const struct opt_table *tables, size_t n_tables, struct buf *out)

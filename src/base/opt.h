@@ -64,14 +64,14 @@ struct opt_table {
  * errors   ERR_USAGE that names the option as the user wrote it
  */
 bool opt_parse(const struct opt_table *tables, size_t n_tables, int argc, char **argv,
-	struct arena *run, struct opt_list *args, struct err *err) NODISCARD;
+        struct arena *run, struct opt_list *args, struct err *err) NODISCARD;
 
 /*
  * The same from a file of lines "name value", "name=value" or "name"; empty lines and # comments
  * are skipped. source names the file in errors.
  */
 bool opt_parse_text(const struct opt_table *tables, size_t n_tables, struct str text,
-	const char *source, struct arena *run, struct err *err) NODISCARD;
+        const char *source, struct arena *run, struct err *err) NODISCARD;
 
 /* The rows as --help shows them, wrapped at 100 columns. */
 void opt_help(const struct opt_table *tables, size_t n_tables, struct buf *out);

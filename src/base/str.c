@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 struct str str_of(const char *c_string)
@@ -19,9 +18,20 @@ bool str_eq(struct str a, struct str b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.s, b.s, a.len) == 0);
 }
 
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 bool str_eq_nocase(struct str a, struct str b)
 {
-	return a.len == b.len && (a.len == 0 || strncasecmp(a.s, b.s, a.len) == 0);
+	/* Not strncasecmp: that ends at a NUL and follows the locale. */
+	if (a.len != b.len)
+		return false;
+	for (size_t i = 0; i < a.len; i++)
+		if (lower(a.s[i]) != lower(b.s[i]))
+			return false;
+	return true;
 }
 
 bool str_starts(struct str text, struct str prefix)
@@ -83,20 +93,25 @@ char *str_c(struct str text, struct arena *arena)
 	return copy;
 }
 
-/* Numbers are short: a longer text is no number, and strtod wants a NUL. */
-static bool number_text(struct str text, char out[64])
+enum { NUMBER_BYTES = 64 };
+
+/*
+ * Numbers are short: a longer text is no number, and strtod wants a NUL. Only these characters:
+ * strtod would also take blanks in front, hexadecimal, and "nan".
+ */
+static bool number_text(struct str text, const char *characters, char out[NUMBER_BYTES])
 {
-	if (text.len == 0 || text.len >= 64 || is_space(text.s[0]))
+	if (text.len == 0 || text.len >= NUMBER_BYTES)
 		return false;
 	memcpy(out, text.s, text.len);
 	out[text.len] = '\0';
-	return memchr(out, '\0', text.len) == NULL;
+	return strspn(out, characters) == text.len;
 }
 
 bool str_to_i64(struct str text, int64_t *ret_value)
 {
-	char number[64], *end;
-	if (!number_text(text, number))
+	char number[NUMBER_BYTES], *end;
+	if (!number_text(text, "+-0123456789", number))
 		return false;
 	errno = 0;
 	long long value = strtoll(number, &end, 10);
@@ -108,8 +123,8 @@ bool str_to_i64(struct str text, int64_t *ret_value)
 
 bool str_to_double(struct str text, double *ret_value)
 {
-	char number[64], *end;
-	if (!number_text(text, number))
+	char number[NUMBER_BYTES], *end;
+	if (!number_text(text, "+-.0123456789eE", number))
 		return false;
 	double value = strtod(number, &end);
 	if (*end || end == number || !isfinite(value))
@@ -119,7 +134,7 @@ bool str_to_double(struct str text, double *ret_value)
 }
 
 bool str_read_file(const char *path, size_t max_bytes, struct arena *arena, struct str *ret_text,
-	struct err *err)
+        struct err *err)
 {
 	AUTO(auto_file) FILE *f = fopen(path, "re");
 	AUTO(auto_buf) struct buf b = { 0 };
@@ -146,14 +161,17 @@ void buf_clear(struct buf *b)
 
 void buf_reserve(struct buf *b, size_t more)
 {
-	size_t want = b->len + more + 1;
+	size_t want;
+	if (__builtin_add_overflow(b->len + 1, more, &want))
+		want = SIZE_MAX; /* which mem_realloc refuses */
 	if (want <= b->cap)
 		return;
 	size_t cap = b->cap ? b->cap : 256;
 	while (cap < want)
-		cap *= 2;
+		cap = cap > SIZE_MAX / 2 ? SIZE_MAX : cap * 2;
 	b->s = mem_realloc(b->s, cap);
 	b->cap = cap;
+	b->s[b->len] = '\0';
 }
 
 void buf_add(struct buf *b, struct str text)
@@ -217,7 +235,7 @@ bool buf_read(struct buf *b, FILE *f, size_t max_bytes, struct err *err)
 		b->s[b->len] = '\0';
 		if (b->len - start > max_bytes)
 			return err_set(err, ERR_INPUT, _("more than %zu bytes, which is the limit"),
-				max_bytes);
+			        max_bytes);
 	} while (n > 0);
 	if (ferror(f))
 		return err_set(err, ERR_INPUT, _("cannot read: %s"), strerror(errno));

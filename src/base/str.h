@@ -24,7 +24,10 @@ struct str {
 
 #define STR(literal) ((struct str){ (literal), sizeof(literal) - 1 })
 /* The same as an initializer, for tables that are static. */
-#define STR_INIT(literal) { (literal), sizeof(literal) - 1 }
+#define STR_INIT(literal)                                                                          \
+	{                                                                                          \
+		(literal), sizeof(literal) - 1                                                     \
+	}
 /* The two arguments of "%.*s". */
 #define STR_ARG(v) (int)(v).len, (v).s
 
@@ -42,7 +45,10 @@ ptrdiff_t str_find(struct str text, struct str needle);
 struct str str_dup(struct str text, struct arena *arena);
 char *str_c(struct str text, struct arena *arena);
 
-/* Whole numbers and decimals; false when any byte is left over or the value does not fit. */
+/*
+ * Whole numbers and decimals in the notation of C, without blanks and hexadecimal; false when any
+ * byte is left over, the value does not fit or the text has 64 bytes or more.
+ */
 bool str_to_i64(struct str text, int64_t *ret_value) NODISCARD;
 bool str_to_double(struct str text, double *ret_value) NODISCARD;
 
@@ -52,7 +58,7 @@ bool str_to_double(struct str text, double *ret_value) NODISCARD;
  * max_bytes  a larger file is an ERR_INPUT that names the limit
  */
 bool str_read_file(const char *path, size_t max_bytes, struct arena *arena, struct str *ret_text,
-	struct err *err) NODISCARD;
+        struct err *err) NODISCARD;
 
 struct buf {
 	char *s;

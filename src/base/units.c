@@ -37,7 +37,7 @@ static bool parse(struct str text, const struct unit *units, size_t n, double ma
 	size_t digits = 0;
 	double value;
 	while (digits < text.len &&
-		((text.s[digits] >= '0' && text.s[digits] <= '9') || text.s[digits] == '.'))
+	        ((text.s[digits] >= '0' && text.s[digits] <= '9') || text.s[digits] == '.'))
 		digits++;
 	if (!str_to_double((struct str){ text.s, digits }, &value))
 		return false;
@@ -73,7 +73,7 @@ bool units_parse_size(struct str text, int64_t *ret_bytes)
 /* Three significant digits, without the exponent that %g would fall back to. */
 static const char *three_digits(double value, const char *unit, char out[UNITS_TEXT])
 {
-	int decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2;
+	int decimals = fabs(value) >= 99.95 ? 0 : fabs(value) >= 9.995 ? 1 : 2;
 	snprintf(out, UNITS_TEXT, "%.*f %s", decimals, value, unit);
 	return out;
 }

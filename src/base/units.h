@@ -22,7 +22,7 @@ bool units_parse_size(struct str text, int64_t *ret_bytes) NODISCARD;
 
 enum { UNITS_TEXT = 32 };
 
-/* Three significant digits and a unit: "834 ns", "12.3 ms", "2.50 s", "4.2 min". */
+/* Three significant digits and a unit: "834 ns", "12.3 ms", "2.50 s"; from 600 s on "10.0 min". */
 const char *units_duration(double ns, char out[UNITS_TEXT]);
 
 /* "512 B", "64.0 KiB", "4.20 GiB". */

@@ -1,6 +1,7 @@
 #include "report/layout.h"
 
 #include "base/utf8.h"
+#include "base/wrap.h"
 #include "text/json.h"
 
 #include <assert.h>
@@ -73,99 +74,11 @@ static void add_clean(struct buf *out, const char *text)
 	}
 }
 
-/* May this character not stand at the start of a line? */
-static bool closes(struct str c)
-{
-	static const char *const marks[] = { ",", ".", ";", ":", "?", "!", ")", "%", "，", "。",
-		"；", "：", "？", "！", "）", "、", "》", "」", "』", "”", "’", "…" };
-	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
-		if (str_eq(c, str_of(marks[i])))
-			return true;
-	return false;
-}
-
-/* May this character not stand at the end of a line? */
-static bool opens(struct str c)
-{
-	static const char *const marks[] = { "（", "《", "「", "『", "“", "‘" };
-	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
-		if (str_eq(c, str_of(marks[i])))
-			return true;
-	return false;
-}
-
-static struct str first_char(struct str text)
-{
-	uint32_t c;
-	return (struct str){ text.s, text.len > 0 ? utf8_decode(text, &c) : 0 };
-}
-
-/*
- * What may not be broken at the start of a clean text that starts with no space: a word, or one
- * wide character with the marks that hang on it.
- */
-static struct str first_piece(struct str text)
-{
-	struct str piece = { text.s, 0 };
-	bool wide = false, opened = false;
-	while (piece.len < text.len && text.s[piece.len] != ' ') {
-		struct str c = first_char((struct str){ text.s + piece.len, text.len - piece.len });
-		bool c_wide = utf8_width(c) > 1;
-		if (piece.len > 0 && !opened && !closes(c) && (wide || c_wide))
-			break;
-		wide = c_wide;
-		opened = opens(c);
-		piece.len += c.len;
-	}
-	return piece;
-}
-
-/* As much of a piece as fits into some columns, at least one character. */
-static struct str head_that_fits(struct str piece, int columns)
-{
-	struct str head = first_char(piece);
-	while (head.len < piece.len) {
-		struct str c = first_char((struct str){ piece.s + head.len, piece.len - head.len });
-		if (utf8_width((struct str){ head.s, head.len + c.len }) > columns)
-			break;
-		head.len += c.len;
-	}
-	return head;
-}
-
 void layout_wrap(struct buf *out, const char *text, int column, int indent)
 {
 	AUTO(auto_buf) struct buf clean = { 0 };
 	add_clean(&clean, text);
-	struct str rest = buf_str(&clean);
-	bool at_start = true; /* of a line, so that no space is due */
-	while (rest.len > 0) {
-		size_t n_spaces = 0;
-		while (n_spaces < rest.len && rest.s[n_spaces] == ' ')
-			n_spaces++;
-		rest.s += n_spaces;
-		rest.len -= n_spaces;
-		struct str piece = first_piece(rest);
-		if (piece.len == 0)
-			break;
-		int space = n_spaces > 0 && !at_start;
-		if (!at_start && column + space + utf8_width(piece) > LAYOUT_COLUMNS) {
-			buf_add_char(out, '\n');
-			buf_add_blanks(out, indent);
-			column = indent;
-			space = 0;
-			at_start = true;
-		}
-		if (column + utf8_width(piece) > LAYOUT_COLUMNS)
-			piece = head_that_fits(piece, LAYOUT_COLUMNS - column);
-		buf_add_blanks(out, space);
-		buf_add(out, piece);
-		column += space + utf8_width(piece);
-		at_start = false;
-		rest.s += piece.len;
-		rest.len -= piece.len;
-	}
-	buf_add_char(out, '\n');
+	wrap_text(out, buf_str(&clean), column, indent, LAYOUT_COLUMNS);
 }
 
 /* An underscore inside a word is no mark of Markdown, and metric names are full of them. */
