@@ -1,6 +1,5 @@
 #include "base/utf8.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@ struct range {
 	uint32_t first, last;
 };
 
-/* Written by scripts/utf8-widths; unassigned gaps between equals are bridged. */
+/* Printed by scripts/utf8-widths; gaps in which nothing is assigned are bridged. */
 /* clang-format off */
 static const struct range no_column[] = {
 	{ 0x0300, 0x036f }, { 0x0483, 0x0489 }, { 0x0591, 0x05bd }, { 0x05bf, 0x05bf },
@@ -120,54 +119,85 @@ static const struct range two_columns[] = {
 };
 /* clang-format on */
 
-/* What the first byte of a character says of it: how long, which bits it gives, the least value. */
-static const struct {
-	unsigned char mask, lead;
-	size_t len;
-	uint32_t least;
-} forms[] = {
-	{ 0x80, 0x00, 1, 0 },
-	{ 0xe0, 0xc0, 2, 0x80 },
-	{ 0xf0, 0xe0, 3, 0x800 },
-	{ 0xf8, 0xf0, 4, 0x10000 },
+/* What may begin a character, how long it is, and the narrower range of its second byte. */
+struct lead {
+	unsigned char first, last;
+	unsigned char n;
+	unsigned char second_min, second_max;
 };
 
-static bool is_character(uint32_t c, uint32_t least)
+static const struct lead leads[] = {
+	{ 0x00, 0x7f, 1, 0x80, 0xbf },
+	{ 0xc2, 0xdf, 2, 0x80, 0xbf },
+	{ 0xe0, 0xe0, 3, 0xa0, 0xbf },
+	{ 0xe1, 0xec, 3, 0x80, 0xbf },
+	{ 0xed, 0xed, 3, 0x80, 0x9f },
+	{ 0xee, 0xef, 3, 0x80, 0xbf },
+	{ 0xf0, 0xf0, 4, 0x90, 0xbf },
+	{ 0xf1, 0xf3, 4, 0x80, 0xbf },
+	{ 0xf4, 0xf4, 4, 0x80, 0x8f },
+};
+
+static const struct lead *lead_of(unsigned char c)
 {
-	return c >= least && c <= 0x10ffff && (c < 0xd800 || c > 0xdfff);
+	for (size_t i = 0; i < ARRAY_LEN(leads); i++)
+		if (c >= leads[i].first && c <= leads[i].last)
+			return &leads[i];
+	return NULL;
+}
+
+int utf8_char(const char *s, size_t n)
+{
+	const struct lead *lead = lead_of((unsigned char)s[0]);
+	if (!lead)
+		return UTF8_BROKEN;
+	for (size_t i = 1; i < lead->n; i++) {
+		if (i == n)
+			return UTF8_CUT;
+		unsigned char c = (unsigned char)s[i];
+		unsigned char least = i == 1 ? lead->second_min : 0x80;
+		unsigned char most = i == 1 ? lead->second_max : 0xbf;
+		if (c < least || c > most)
+			return UTF8_BROKEN;
+	}
+	return lead->n;
+}
+
+bool utf8_valid(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n;) {
+		int step = utf8_char(s + i, n - i);
+		if (step <= 0)
+			return false;
+		i += (size_t)step;
+	}
+	return true;
 }
 
 size_t utf8_decode(struct str text, uint32_t *ret_char)
 {
-	const unsigned char *s = (const unsigned char *)text.s;
-	size_t form = 0;
-	*ret_char = unknown;
-	while (form < ARRAY_LEN(forms) && (s[0] & forms[form].mask) != forms[form].lead)
-		form++;
-	if (form == ARRAY_LEN(forms) || forms[form].len > text.len)
+	int n = utf8_char(text.s, text.len);
+	if (n <= 0) {
+		*ret_char = unknown;
 		return 0;
-	uint32_t c = s[0] & (unsigned char)~forms[form].mask;
-	for (size_t i = 1; i < forms[form].len; i++) {
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-		c = c << 6 | (s[i] & 0x3f);
 	}
-	if (!is_character(c, forms[form].least))
-		return 0;
+	/* A lead of n bytes begins with n ones and a zero; one byte alone, with just the zero. */
+	uint32_t c = (unsigned char)text.s[0] & (n == 1 ? 0x7fu : 0x7fu >> n);
+	for (int i = 1; i < n; i++)
+		c = c << 6 | ((unsigned char)text.s[i] & 0x3f);
 	*ret_char = c;
-	return forms[form].len;
+	return (size_t)n;
 }
 
 void utf8_encode(struct buf *out, uint32_t c)
 {
-	size_t form = 0;
-	char bytes[4];
-	while (form + 1 < ARRAY_LEN(forms) && c >= forms[form + 1].least)
-		form++;
-	for (size_t i = forms[form].len; i-- > 1; c >>= 6)
+	static const unsigned char first[UTF8_CHAR_MAX + 1] = { 0, 0x00, 0xc0, 0xe0, 0xf0 };
+	int n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	char bytes[UTF8_CHAR_MAX];
+	for (int i = n - 1; i > 0; i--, c >>= 6)
 		bytes[i] = (char)(0x80 | (c & 0x3f));
-	bytes[0] = (char)(forms[form].lead | c);
-	buf_add(out, (struct str){ bytes, forms[form].len });
+	bytes[0] = (char)(first[n] | c);
+	buf_add(out, (struct str){ bytes, (size_t)n });
 }
 
 static int compare(const void *key, const void *element)
@@ -194,7 +224,7 @@ int utf8_char_width(uint32_t c)
 /* C0 and C1 of ISO 6429, and delete. */
 static bool is_control(uint32_t c)
 {
-	return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7f && c < 0xa0);
+	return c < 0x20 || (c >= 0x7f && c < 0xa0);
 }
 
 void utf8_defuse(char *text, size_t len)
@@ -207,9 +237,25 @@ void utf8_defuse(char *text, size_t len)
 			n = 1;
 			c = (unsigned char)text[at];
 		}
-		if (is_control(c))
+		if (is_control(c) && c != '\n' && c != '\t')
 			memset(text + at, '?', n);
 		at += n;
+	}
+}
+
+void utf8_add_line(struct buf *out, struct str text)
+{
+	while (text.len) {
+		uint32_t c;
+		size_t n = utf8_decode(text, &c);
+		if (c == ' ' || c == '\t' || c == '\n' || c == '\r')
+			buf_add_char(out, ' ');
+		else if (n == 0 || is_control(c))
+			buf_add_char(out, '?');
+		else
+			buf_add(out, (struct str){ text.s, n });
+		n = n ? n : 1;
+		text = (struct str){ text.s + n, text.len - n };
 	}
 }
 

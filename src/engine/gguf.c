@@ -2,7 +2,7 @@
 
 #include "base/arena.h"
 #include "base/i18n.h"
-#include "engine/utf8.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>

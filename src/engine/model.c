@@ -3,8 +3,8 @@
 #include "base/arena.h"
 #include "base/i18n.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "engine/llama.h"
-#include "engine/utf8.h"
 
 #include <assert.h>
 #include <math.h>

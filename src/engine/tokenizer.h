@@ -13,7 +13,7 @@
 #include "base/err.h"
 #include "base/str.h"
 #include "engine/gguf.h"
-#include "engine/utf8.h"
+#include "base/utf8.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -45,39 +45,10 @@ const char *layout_quantity(double value, const char *unit, char out[LAYOUT_NUMB
 	return out;
 }
 
-static bool is_blank(uint32_t c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* Controls of the C0 and C1 sets: a terminal would obey them. */
-static bool is_control(uint32_t c)
-{
-	return c < 0x20 || (c >= 0x7f && c < 0xa0);
-}
-
-/* The text on one line: blanks become a space, and what no terminal should see becomes '?'. */
-static void add_clean(struct buf *out, const char *text)
-{
-	struct str rest = str_of(text);
-	while (rest.len > 0) {
-		uint32_t c;
-		size_t n = utf8_decode(rest, &c);
-		if (is_blank(c))
-			buf_add_char(out, ' ');
-		else if (n == 0 || is_control(c))
-			buf_add_char(out, '?');
-		else
-			buf_add(out, (struct str){ rest.s, n });
-		n = n > 0 ? n : 1;
-		rest = (struct str){ rest.s + n, rest.len - n };
-	}
-}
-
 void layout_wrap(struct buf *out, const char *text, int column, int indent)
 {
 	AUTO(auto_buf) struct buf clean = { 0 };
-	add_clean(&clean, text);
+	utf8_add_line(&clean, str_of(text));
 	wrap_text(out, buf_str(&clean), column, indent, LAYOUT_COLUMNS);
 }
 
@@ -92,7 +63,7 @@ static bool is_mark(const struct buf *text, size_t i)
 void layout_markdown(struct buf *out, const char *text)
 {
 	AUTO(auto_buf) struct buf clean = { 0 };
-	add_clean(&clean, text);
+	utf8_add_line(&clean, str_of(text));
 	for (size_t i = 0; i < clean.len; i++) {
 		if (is_mark(&clean, i))
 			buf_add_char(out, '\\');
@@ -103,7 +74,7 @@ void layout_markdown(struct buf *out, const char *text)
 void layout_code(struct buf *out, const char *text)
 {
 	AUTO(auto_buf) struct buf clean = { 0 };
-	add_clean(&clean, text);
+	utf8_add_line(&clean, str_of(text));
 	buf_add_char(out, '`');
 	for (size_t i = 0; i < clean.len; i++)
 		buf_add_char(out, clean.s[i] == '`' ? '\'' : clean.s[i]);

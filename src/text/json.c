@@ -219,7 +219,7 @@ static size_t add_special(struct buf *out, struct str text)
 		return 1;
 	}
 	size_t n = utf8_decode(text, &decoded);
-	buf_add(out, n ? (struct str){ text.s, n } : STR(UTF8_UNKNOWN));
+	buf_add(out, n ? (struct str){ text.s, n } : STR(UTF8_REPLACEMENT));
 	return n ? n : 1;
 }
 

@@ -30,24 +30,6 @@ static void append(struct table *t, const char *cell)
 	t->cells[t->n_cells++] = cell;
 }
 
-/* The text with every control character, of ASCII and of Latin-1, turned into a blank. */
-static struct str without_controls(struct str text, struct buf *out)
-{
-	while (text.len) {
-		uint32_t c;
-		size_t n = utf8_decode(text, &c);
-		if (n == 0)
-			buf_add(out, STR(UTF8_UNKNOWN));
-		else if (c < 0x20 || (c >= 0x7f && c < 0xa0))
-			buf_add_char(out, ' ');
-		else
-			buf_add(out, (struct str){ text.s, n });
-		n = n ? n : 1;
-		text = (struct str){ text.s + n, text.len - n };
-	}
-	return buf_str(out);
-}
-
 void table_cell(struct table *t, const char *fmt, ...)
 {
 	AUTO(auto_buf) struct buf raw = { 0 };
@@ -56,7 +38,8 @@ void table_cell(struct table *t, const char *fmt, ...)
 	va_start(ap, fmt);
 	buf_vprintf(&raw, fmt, ap);
 	va_end(ap);
-	append(t, str_c(without_controls(buf_str(&raw), &clean), t->tmp));
+	utf8_add_line(&clean, buf_str(&raw));
+	append(t, str_c(buf_str(&clean), t->tmp));
 }
 
 static int cell_width(const struct table *t, size_t i)

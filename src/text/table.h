@@ -1,8 +1,9 @@
 /*
  * table.h - columns that line up, also where a character is two columns wide.
  *
- * Control characters in a cell become blanks, so that a name that a service made up cannot steer
- * the terminal. A last row with fewer cells than columns ends early.
+ * A cell is one line: line ends in it become spaces, other control characters '?', so that a name
+ * that a service made up cannot steer the terminal. A last row with fewer cells than columns ends
+ * early.
  */
 #ifndef VENTURI_TEXT_TABLE_H
 #define VENTURI_TEXT_TABLE_H

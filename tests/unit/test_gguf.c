@@ -1,6 +1,6 @@
 #include "engine/gguf.h"
 
-#include "engine/utf8.h"
+#include "base/utf8.h"
 #include "gguf_make.h"
 #include "tap.h"
 
