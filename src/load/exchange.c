@@ -93,22 +93,30 @@ enum exchange_result exchange_end(struct exchange *x)
 	return result_of(http_end(&x->http));
 }
 
-/* One line of a body for an error message. */
-static int one_line(struct buf *body)
+/* The beginning of a body on one line, for an error message. */
+static const char *one_line(struct str body, char *out, size_t size)
 {
 	size_t n = 0;
-	while (n < body->len && n < 160 && (unsigned char)body->s[n] >= ' ')
-		n++;
-	return (int)n;
+	for (size_t i = 0; i < body.len && n + 1 < size; i++) {
+		bool blank = (unsigned char)body.s[i] <= ' ';
+		if (!blank || (n && out[n - 1] != ' '))
+			out[n++] = blank ? ' ' : body.s[i];
+	}
+	out[n] = '\0';
+	return out;
 }
 
 bool exchange_judge(struct exchange *x, enum load_failure *ret_failure, char *why, size_t why_size)
 {
 	const struct endpoint *e = x->endpoint;
+	char line[160];
 	if (!is_good_status(x)) {
 		*ret_failure = LOAD_FAIL_STATUS;
-		snprintf(why, why_size, _("HTTP status %d: %.*s"), x->http.status, one_line(&x->body),
-			x->body.s ? x->body.s : "");
+		if (x->body.len)
+			snprintf(why, why_size, _("HTTP status %d: %s"), x->http.status,
+				one_line(buf_str(&x->body), line, sizeof(line)));
+		else
+			snprintf(why, why_size, _("HTTP status %d"), x->http.status);
 		return false;
 	}
 	if (e->makes_tokens && x->http.body_bytes == 0) {

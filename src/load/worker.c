@@ -467,6 +467,8 @@ static void cut(struct engine *e, struct slot *s, enum conn_result result)
 	if (result == CONN_OK && s->x.sse.failed)
 		snprintf(why, sizeof(why), _("an event of the stream is larger than %d MiB"),
 			SSE_EVENT_MAX >> 20);
+	else if (result == CONN_OK && s->x.http.error == http_error_tls)
+		snprintf(why, sizeof(why), _("the port speaks TLS: try 'https://'"));
 	else if (result == CONN_OK)
 		snprintf(why, sizeof(why), _("the answer is not valid HTTP: %s"),
 			_(s->x.http.error));

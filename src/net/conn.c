@@ -62,15 +62,19 @@ static bool try_target(const struct conn_target *target, int64_t deadline_ns, st
 	return true;
 }
 
-static bool tls_failed(const struct url *url, struct err *err)
+/* verify: why the certificate was not accepted, X509_V_OK where it was not the certificate. */
+static bool tls_failed(const struct url *url, long verify, struct err *err)
 {
 	char text[256];
 	conn_tls_error(text, sizeof(text));
 	err_set(err, ERR_SYSTEM, _("no TLS connection with '%s': %s"), url->authority, text);
+	if (verify != X509_V_OK)
+		err_set(err, ERR_SYSTEM, _("the certificate of '%s' is not accepted: %s"),
+			url->authority, X509_verify_cert_error_string(verify));
 	if (strstr(text, "wrong version") || strstr(text, "packet length too long"))
 		return err_hint(err, _("the port seems to speak plain HTTP: try 'http://%s%s'"),
 			url->authority, url->path);
-	if (strstr(text, "certificate"))
+	if (verify != X509_V_OK)
 		return err_hint(err, _("'--insecure' skips the check of the certificate"));
 	return false;
 }
@@ -89,19 +93,22 @@ bool conn_target_open(const struct url *url, bool insecure, int64_t timeout_ns, 
 	bool ok = !url->tls || set_up_tls(&target, insecure, err);
 	enum conn_result result = CONN_FAILED;
 	int saved = 0;
+	long verify = X509_V_OK;
 	int64_t deadline = clock_now_ns() + timeout_ns;
-	for (struct addrinfo *a = list; ok && a && result != CONN_OK; a = a->ai_next) {
+	for (struct addrinfo *a = ok ? list : NULL; a && result != CONN_OK; a = a->ai_next) {
 		struct conn c = { .fd = -1 };
+		result = CONN_FAILED;
 		memcpy(&target.address, a->ai_addr, a->ai_addrlen);
 		target.address_len = a->ai_addrlen;
 		target.family = a->ai_family;
 		ok = try_target(&target, deadline, &c, &result, err);
 		saved = errno;
+		verify = c.ssl ? SSL_get_verify_result(c.ssl) : X509_V_OK;
 		conn_close(&c);
 	}
 	freeaddrinfo(list);
 	if (ok && result == CONN_FAILED_TLS)
-		ok = tls_failed(url, err);
+		ok = tls_failed(url, insecure ? X509_V_OK : verify, err);
 	else if (ok && result != CONN_OK)
 		ok = err_set(err, ERR_SYSTEM, _("cannot connect to '%s': %s"), url->authority,
 			result == CONN_END ? _("the connection was closed") : strerror(saved));

@@ -69,8 +69,8 @@ static bool send_request(struct fetcher *f, const struct url *url, struct str re
 static bool not_http(const struct url *url, const struct http *http, struct err *err)
 {
 	err_set(err, ERR_SYSTEM, _("'%s' does not answer in HTTP: %s"), url->authority,
-		http->error ? http->error : "connection closed");
-	if (http->error && strstr(http->error, "TLS"))
+		http->error ? _(http->error) : _("the connection was closed"));
+	if (http->error == http_error_tls)
 		err_hint(err, _("the port seems to speak TLS: try 'https://%s%s'"), url->authority,
 			url->path);
 	return false;
