@@ -20,6 +20,9 @@ static const int64_t drain_min_ns = 1 * NS_PER_S;
 static const int64_t gone_after_ns = 5 * NS_PER_S;
 static const int64_t never_good_after_ns = 2 * NS_PER_S;
 
+/* Descriptors for all but the connections: standard streams, loops, files of the system. */
+enum { FILES_BESIDES = 32 };
+
 enum { EARLY_MIN = 50, EARLY_CHECK_EVERY = 10, FAILURES_ENOUGH = 10 };
 
 /* The controller's own state during one measurement. */
@@ -59,11 +62,11 @@ static bool check_file_limit(int64_t connections, struct err *err)
 	struct rlimit limit;
 	raise_file_limit();
 	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-		limit.rlim_cur >= (rlim_t)connections + 64)
+		limit.rlim_cur >= (rlim_t)connections + FILES_BESIDES)
 		return true;
 	err_set(err, ERR_SYSTEM, _("%lld connections need more open files than the limit of %llu"),
 		(long long)connections, (unsigned long long)limit.rlim_cur);
-	return err_hint(err, _("raise it with 'ulimit -n' or lower '--concurrency'"));
+	return err_hint(err, _("raise it with 'ulimit -n' or lower '--concurrency' or '--max-in-flight'"));
 }
 
 static void open_window(struct control *c, int64_t now_ns)

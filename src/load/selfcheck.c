@@ -58,13 +58,14 @@ static bool is_late(const struct load_run *r)
 
 /*
  * Fewer requests than planned, beyond the chance of a Poisson process. Sends that had to wait
- * because the user's own cap was reached are no fault of the client.
+ * because the user's own cap was reached are no fault of the client, and the window of a run by
+ * requests reaches to the last answer, when long nothing is sent any more.
  */
-static bool falls_behind(const struct load_run *r)
+static bool falls_behind(const struct load_shape *shape, const struct load_run *r)
 {
 	double planned = r->client.offered_per_s * r->window.duration_s;
 	double sent = (double)r->requests.attempted;
-	return !isnan(planned) && r->max_in_flight == 0 && !r->partial &&
+	return !isnan(planned) && shape->requests == 0 && r->max_in_flight == 0 && !r->partial &&
 		sent < achieved_ratio_min * planned && sent < planned - 4 * sqrt(planned);
 }
 
@@ -92,7 +93,7 @@ void load_self_check(struct load *load, const struct load_shape *shape, struct a
 		judge(r, LOAD_CLIENT_UNKNOWN, _("too few requests to judge the client"));
 		return;
 	}
-	if (busy || late || falls_behind(r)) {
+	if (busy || late || falls_behind(shape, r)) {
 		int64_t concurrency = shape->rate_per_s > 0 ?
 			(int64_t)fmax(1, ceil(rate * hist_mean(&r->metrics[LOAD_LATENCY]) / 1e9)) :
 			shape->concurrency;
@@ -104,7 +105,7 @@ void load_self_check(struct load *load, const struct load_shape *shape, struct a
 		judge(r, LOAD_CLIENT_LIMITED,
 			_("a load thread was at its limit; latencies may be the client's own; add "
 			  "'--threads' or lower the load"));
-	else if (falls_behind(r))
+	else if (falls_behind(shape, r))
 		judge(r, LOAD_CLIENT_LIMITED,
 			_("fewer requests were sent than planned; add '--threads' or lower '--rate'"));
 	else if (late)
