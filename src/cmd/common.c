@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const struct opt common_rows[] = {
@@ -98,6 +99,44 @@ static bool write_all(FILE *f, struct str text)
 	return fwrite(text.s, 1, text.len, f) == text.len && fflush(f) == 0;
 }
 
+/* A rename would put a file in the place of a device, a pipe or a link. */
+static bool may_replace(const char *path)
+{
+	struct stat st;
+	return lstat(path, &st) != 0 || S_ISREG(st.st_mode);
+}
+
+/* Writes and closes; returns errno or 0. */
+static int write_closing(FILE *f, struct str text)
+{
+	if (!f)
+		return errno;
+	int failed = write_all(f, text) ? 0 : errno;
+	return fclose(f) != 0 && !failed ? errno : failed;
+}
+
+/* All or nothing: a file beside it takes its place when it is complete. */
+static int write_beside(const char *path, struct str text)
+{
+	AUTO(auto_buf) struct buf tmp = { 0 };
+	buf_printf(&tmp, "%s.tmp%ld", path, (long)getpid());
+	FILE *f = fopen(tmp.s, "wxe");
+	if (!f)
+		return errno;
+	int failed = write_closing(f, text);
+	if (!failed && rename(tmp.s, path) != 0)
+		failed = errno;
+	if (failed)
+		unlink(tmp.s);
+	return failed;
+}
+
+/* Where a folder takes no new files, or there must not be one. */
+static int write_over(const char *path, struct str text)
+{
+	return write_closing(fopen(path, "we"), text);
+}
+
 bool cmd_write(const char *path, struct str text, struct err *err)
 {
 	if (strcmp(path, "-") == 0) {
@@ -107,29 +146,12 @@ bool cmd_write(const char *path, struct str text, struct err *err)
 		return err_set(err, ERR_SYSTEM, _("cannot write to standard output: %s"),
 			strerror(errno));
 	}
-	AUTO(auto_buf) struct buf tmp = { 0 };
-	buf_printf(&tmp, "%s.tmp%ld", path, (long)getpid());
-	FILE *f = fopen(tmp.s, "we");
-	bool ok = f && write_all(f, text);
-	int saved = errno;
-	if (f && fclose(f) != 0)
-		ok = false;
-	if (ok && rename(tmp.s, path) == 0)
+	int failed = may_replace(path) ? write_beside(path, text) : EACCES;
+	if (failed == EACCES || failed == EROFS)
+		failed = write_over(path, text);
+	if (failed == 0)
 		return true;
-	if (ok)
-		saved = errno;
-	if (f)
-		unlink(tmp.s);
-	/* A device or pipe cannot be replaced by a rename, and a folder may not take new files. */
-	f = fopen(path, "we");
-	ok = f && write_all(f, text);
-	if (!ok)
-		saved = errno;
-	if (f && fclose(f) != 0)
-		ok = false;
-	if (ok)
-		return true;
-	return err_set(err, ERR_SYSTEM, _("cannot write '%s': %s"), path, strerror(saved));
+	return err_set(err, ERR_SYSTEM, _("cannot write '%s': %s"), path, strerror(failed));
 }
 
 bool cmd_print(struct buf *text, struct err *err)

@@ -46,7 +46,10 @@ int cmd_fail(const struct err *err);
 /* Prints "venturi: warning: ..." to stderr. */
 void cmd_warn(const char *fmt, ...) PRINTF(1, 2);
 
-/* Writes a result to a file, or to stdout for "-"; a file is replaced whole or not at all. */
+/*
+ * Writes a result to a file, or to stdout for "-". A file is replaced whole or not at all where its
+ * folder allows that; a device, a pipe or a link is written to, never replaced.
+ */
 bool cmd_write(const char *path, struct str text, struct err *err) NODISCARD;
 
 /* Writes text for a person to stdout, without the control characters that a service put into it. */

@@ -87,21 +87,22 @@ static bool write_results(const struct diagnose_options *options, const struct c
 {
 	AUTO(auto_buf) struct buf text = { 0 };
 	AUTO(auto_buf) struct buf markdown = { 0 };
-	if (common->json && !cmd_write(common->json, json, err))
-		return false;
+	struct err second;
+	/* What cannot be written in one place is still written in the others. */
+	bool ok = !common->json || cmd_write(common->json, json, err);
+	bool reported = false;
 	if (options->report) {
 		report_diagnosis_markdown(d, &markdown);
-		if (!cmd_write(options->report, buf_str(&markdown), err))
-			return false;
+		reported = cmd_write(options->report, buf_str(&markdown), ok ? err : &second);
+		ok &= reported;
 	}
 	if (!cmd_shows_text(common))
-		return true;
+		return ok;
 	report_diagnosis_text(d, &text);
-	if (!cmd_print(&text, err))
-		return false;
-	if (options->report)
+	ok &= cmd_print(&text, ok ? err : &second);
+	if (reported)
 		printf(_("Report: %s\n"), options->report);
-	return true;
+	return ok;
 }
 
 static int exit_code(const struct diagnosis *d)

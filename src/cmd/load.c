@@ -52,16 +52,21 @@ static bool write_result(const struct cmd_common *common, const struct load_run 
 	struct err *err)
 {
 	AUTO(auto_buf) struct buf text = { 0 };
-	if (common->json && !cmd_write(common->json, json, err))
-		return false;
+	struct err second;
+	bool ok = !common->json || cmd_write(common->json, json, err);
 	if (!cmd_shows_text(common))
-		return true;
+		return ok;
+	/* Shown also when the file could not be written: what was measured is not lost. */
 	report_load_text(r, &text);
-	return cmd_print(&text, err);
+	return cmd_print(&text, ok ? err : &second) && ok;
 }
 
 static int judge(const struct load_run *r)
 {
+	if (r->requests.attempted == 0) {
+		cmd_warn(_("the run ended before anything was measured"));
+		return ERR_INVALID;
+	}
 	if (r->requests.ok == 0) {
 		cmd_warn(_("no request to '%s' succeeded: %s"), r->url,
 			r->first_error ? r->first_error : _("nothing was answered in time"));

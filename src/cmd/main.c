@@ -7,9 +7,11 @@
 
 #include "base/i18n.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct command {
 	const char *name;
@@ -67,8 +69,21 @@ static int unknown(const char *word)
 	return cmd_fail(&err);
 }
 
+/* A socket in the place of a closed stream would get what is said to it; writes shall fail. */
+static void keep_standard_streams(void)
+{
+	int fd;
+	do
+		fd = open("/dev/null", O_RDONLY);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
+	keep_standard_streams();
+
 	/* A language that does not exist is reported by the option parser. */
 	if (!i18n_init(language_of(argc, argv)))
 		(void)i18n_init(NULL);
