@@ -91,3 +91,80 @@ ask() {
 	run grep -P '[\x00-\x08\x0b-\x1f\x7f]' "$TEMP/out"
 	[ "$status" -eq 1 ]
 }
+
+@test "an open loop by requests is not blamed for the time of its last answers" {
+	echo '{ "service_ms": 1500, "slots": 256, "output_tokens": 1 }' >"$TEMP/slow.json"
+	start_serve --simulate "$TEMP/slow.json"
+	venturi load "$SERVE_URL/v1/completions" --no-stream --rate 100 --arrival constant -n 60 \
+		--warmup none -q --json "$TEMP/r.json"
+	jq -e '.requests.ok == 60 and .client.verdict != "limited"' "$TEMP/r.json"
+}
+
+@test "a few connections need few open files, too many are refused with what to do" {
+	start_serve --simulate tests/data/simulate/bimodal.json
+	(ulimit -n 64 && venturi load "$SERVE_URL/v1/completions" -c 16 -n 32 --warmup none -q)
+	run bash -c "ulimit -n 64 && venturi load '$SERVE_URL/v1/completions' -c 200 -n 400"
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"200 connections need more open files than the limit of 64"*"ulimit -n"* ]]
+}
+
+@test "a result that cannot be written is said, shown and kept in the ledger" {
+	start_serve --simulate tests/data/simulate/bimodal.json
+	ln -s /dev/full "$TEMP/full"
+	for place in "$TEMP/full" "$TEMP/no/such/folder.json" "$TEMP"; do
+		run venturi load "$SERVE_URL/v1/completions" -n 20 --warmup none --json "$place"
+		[ "$status" -eq 4 ]
+		[[ "$output" == *"20 attempted"* ]]
+		[[ "$output" == *"Stored as run"* ]]
+		[[ "$output" == *"cannot write '$place'"* ]]
+	done
+	[ "$(venturi log --json - | jq '.runs | length')" -ge 3 ]
+	run bash -c "venturi load '$SERVE_URL/v1/completions' -n 20 --warmup none >&-"
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"cannot write to standard output"* ]]
+}
+
+@test "a link or a pipe that takes the result is written to, not replaced" {
+	start_serve --simulate tests/data/simulate/bimodal.json
+	ln -s there.json "$TEMP/link.json"
+	mkfifo "$TEMP/pipe"
+	venturi load "$SERVE_URL/v1/completions" -n 20 --warmup none -q --json "$TEMP/link.json"
+	[ -L "$TEMP/link.json" ]
+	jq -e '.requests.ok == 20' "$TEMP/there.json"
+	timeout 20 cat "$TEMP/pipe" >"$TEMP/piped.json" 3>&- &
+	venturi load "$SERVE_URL/v1/completions" -n 20 --warmup none -q --json "$TEMP/pipe"
+	wait $!
+	[ -p "$TEMP/pipe" ]
+	jq -e '.requests.ok == 20' "$TEMP/piped.json"
+}
+
+@test "an interrupt before the measurement ends it and says that nothing was measured" {
+	start_serve --simulate tests/data/simulate/bimodal.json
+	venturi load "$SERVE_URL/v1/completions" --warmup 60s -q --json "$TEMP/r.json" 2>"$TEMP/err" &
+	pid=$!
+	sleep 0.5
+	kill -INT $pid
+	status=0
+	wait $pid || status=$?
+	[ "$status" -eq 5 ]
+	grep -q "before anything was measured" "$TEMP/err"
+	jq -e '.partial and .requests.attempted == 0' "$TEMP/r.json"
+}
+
+@test "a certificate that is not to be trusted is refused with its reason, and --insecure takes it" {
+	openssl req -x509 -newkey rsa:2048 -nodes -keyout "$TEMP/key" -out "$TEMP/cert" -days 2 \
+		-subj /CN=localhost -addext subjectAltName=DNS:localhost 2>"$TEMP/openssl"
+	local port=$((20000 + RANDOM % 20000))
+	openssl s_server -accept "127.0.0.1:$port" -www -quiet -key "$TEMP/key" -cert "$TEMP/cert" \
+		>"$TEMP/openssl" 2>&1 3>&- &
+	HOSTILE_PID=$!
+	wait_for 10 bash -c "echo >/dev/tcp/127.0.0.1/$port"
+	run venturi load --api http "https://127.0.0.1:$port/" -n 5
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"the certificate of '127.0.0.1:$port' is not accepted: self-signed"*"--insecure"* ]]
+	SSL_CERT_FILE="$TEMP/cert" run venturi load --api http "https://127.0.0.1:$port/" -n 5
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"IP address mismatch"* ]]
+	venturi load --api http --insecure "https://127.0.0.1:$port/" -n 5 --warmup none -q
+	SSL_CERT_FILE="$TEMP/cert" venturi load --api http "https://localhost:$port/" -n 5 --warmup none -q
+}
