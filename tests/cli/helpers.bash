@@ -33,3 +33,8 @@ wait_for() {
 		sleep 0.05
 	done
 }
+
+# For a test whose tolerance is tighter than what a sanitizer's slowness costs.
+needs_speed() {
+	[ -z "${VENTURI_SANITIZED-}" ] || skip "a sanitizer slows the programs beyond the tolerance"
+}

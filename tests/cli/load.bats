@@ -27,6 +27,7 @@ near() {
 }
 
 @test "quantiles and counts agree with the schedule log of a bimodal service" {
+	needs_speed
 	start_serve --simulate tests/data/simulate/bimodal.json --schedule-log "$TEMP/log.jsonl"
 	venturi load "$SERVE_URL/v1/completions" --no-stream -c 32 -n 7000 --output-tokens 1 --json "$TEMP/r.json" -q
 	stop_serve
