@@ -18,7 +18,8 @@ FUZZ_SECONDS ?= 60
 SOURCES = $(shell find src tests -name '*.[ch]')
 
 .DEFAULT_GOAL := all
-.PHONY: all test demo install sanitize fuzz check format po clean setup-build setup-test setup-clang setup-dev
+.PHONY: all test demo install sanitize fuzz check format po clean \
+	setup-build setup-test setup-clang setup-dev
 
 all: setup-build $(BUILD)/build.ninja
 	ninja -C $(BUILD)
