@@ -41,8 +41,8 @@ bool str_starts(struct str text, struct str prefix)
 
 bool str_ends(struct str text, struct str suffix)
 {
-	if (text.len < suffix.len)
-		return false;
+	if (text.len < suffix.len || suffix.len == 0)
+		return suffix.len == 0;
 	return str_eq((struct str){ text.s + text.len - suffix.len, suffix.len }, suffix);
 }
 

@@ -61,7 +61,7 @@ static void step_up(struct binomial *b)
  *
  * Two deviations under the mean the probabilities are summed downwards until they no longer
  * count, a few deviations further; from there single steps lead to the limit. So the cost is
- * that of O(sqrt(n)) terms, 2 ms at n = 10^9.
+ * that of O(sqrt(n)) terms, about 1 ms at n = 10^9.
  */
 static int64_t last_at_or_under(int64_t n, long double q, long double limit)
 {

@@ -45,8 +45,7 @@ static void every_spelling_of_an_option_is_understood(void)
 		"--stream --seed 7 --rate 2.5 --model m --timeout 5s --memory 1KiB --api http",
 		"-s --seed=7 -r2.5 -mm -t5s --memory=1KiB --api=http",
 		"-sr2.5 -m m -t 5s --seed 7 --memory 1024 --api http",
-		"--no-stream --stream --seed 3 --seed 7 -r 2.5 -mm -t 5000ms --memory 1024B --api "
-		"http",
+		"--no-stream --stream --seed 3 --seed 7 -r2.5 -mm -t5s --memory 1024B --api=http",
 	};
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
 		AUTO(arena_release) struct arena run = { 0 };
