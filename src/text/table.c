@@ -47,10 +47,9 @@ static int cell_width(const struct table *t, size_t i)
 	return utf8_width(str_of(t->cells[i]));
 }
 
+/* widths are 0 before. */
 static void column_widths(const struct table *t, int *widths)
 {
-	for (int column = 0; column < t->n_columns; column++)
-		widths[column] = 0;
 	for (size_t i = 0; i < t->n_cells; i++) {
 		int *width = &widths[i % (size_t)t->n_columns];
 		int w = cell_width(t, i);
@@ -81,7 +80,7 @@ static void print_row(const struct table *t, size_t first, const int *widths, st
 
 void table_print(const struct table *t, struct buf *out)
 {
-	int widths[TABLE_MAX_COLUMNS];
+	int widths[TABLE_MAX_COLUMNS] = { 0 };
 	column_widths(t, widths);
 	for (size_t i = 0; i < t->n_cells; i += (size_t)t->n_columns)
 		print_row(t, i, widths, out);
