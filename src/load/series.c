@@ -95,6 +95,7 @@ static void add(struct series_second *to, const struct series_second *from)
 	to->requests += from->requests;
 	to->errors += from->errors;
 	to->token_events += from->token_events;
+	to->body_tokens += from->body_tokens;
 	to->in_flight_s += from->in_flight_s;
 	for (int i = 0; i < SERIES_N_BUCKETS; i++)
 		to->counts[i] += from->counts[i];
@@ -109,9 +110,10 @@ struct load_second *series_merge(const struct series *const *all, int n_threads,
 	for (int64_t i = 0; i < n; i++) {
 		struct series_second sum = { 0 };
 		double end = fmin((double)(i + 1), duration_s), length = end - (double)i;
+		/* An answer that comes at the very end of the window belongs to its last second. */
 		for (int t = 0; t < n_threads; t++)
-			if (i < all[t]->n)
-				add(&sum, all[t]->seconds[i]);
+			for (int64_t k = i; k < all[t]->n && (k == i || i == n - 1); k++)
+				add(&sum, all[t]->seconds[k]);
 		int64_t ok = sum.requests - sum.errors;
 		out[i] = (struct load_second){
 			.t_s = end,
@@ -120,8 +122,7 @@ struct load_second *series_merge(const struct series *const *all, int n_threads,
 			.in_flight = length > 0 ? sum.in_flight_s / length : 0,
 			.p50_ms = ok > 0 ? quantile_ms(sum.counts, ok, 0.5) : NAN,
 			.p99_ms = quantile_enough(ok, 0.99) ? quantile_ms(sum.counts, ok, 0.99) : NAN,
-			.output_tokens = isnan(tokens_per_event) ?
-				0 :
+			.output_tokens = sum.body_tokens +
 				llround((double)sum.token_events * tokens_per_event),
 		};
 	}

@@ -21,6 +21,7 @@ struct series_second {
 	int64_t requests;
 	int64_t errors;
 	int64_t token_events;
+	int64_t body_tokens; /* of answers that were no streams */
 	double in_flight_s; /* integral over the second */
 	uint32_t counts[SERIES_N_BUCKETS];
 };
@@ -45,7 +46,7 @@ void series_in_flight(struct series *s, int64_t from_ns, int64_t to_ns, int64_t 
  * Merges the series of all threads.
  *
  * duration_s         of the window: the last second may be a part of one
- * tokens_per_event   NAN: events are not counted as tokens
+ * tokens_per_event   of streams
  * returns            [*ret_n], in the arena
  */
 struct load_second *series_merge(const struct series *const *all, int n_threads, double duration_s,

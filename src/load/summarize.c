@@ -120,7 +120,7 @@ static void fill_throughput(const struct load *load, const struct load_shape *sh
 	double per_event = isnan(r->tokens_per_event) ? 1 : r->tokens_per_event;
 	/* A run by requests has all its answers; one by time has those that came in time. */
 	int64_t ok = shape->requests > 0 ? c->ok : c->window_ok;
-	bool speaks_of_output = load->streaming ? c->window_token_events > 0 : c->n_with_usage > 0;
+	bool speaks_of_output = c->window_token_events > 0 || c->n_with_usage > 0;
 	r->throughput = (struct load_throughput){
 		.requests_per_s = s > 0 ? (double)ok / s : 0,
 		.input_tokens_per_s = c->n_with_input > 0 ? (double)c->window_input_tokens / s : NAN,
@@ -251,6 +251,5 @@ void load_summarize(const struct load *load, const struct load_shared *shared,
 	fill_first_latencies(shared, run, r);
 	fill_fingerprint(load, run, r);
 	r->series = series_merge(series, shared->n_threads, r->window.duration_s,
-		load->streaming ? (isnan(r->tokens_per_event) ? 1 : r->tokens_per_event) : NAN, run,
-		&r->n_series);
+		isnan(r->tokens_per_event) ? 1 : r->tokens_per_event, run, &r->n_series);
 }

@@ -194,8 +194,10 @@ static void count_completion(struct engine *e, const struct slot *s, int64_t now
 	c->window_ok++;
 	if (reply->input_tokens > 0)
 		c->window_input_tokens += reply->input_tokens;
-	if (!s->x.http.event_stream && reply->output_tokens > 0)
+	if (!s->x.http.event_stream && reply->output_tokens > 0) {
 		c->window_body_tokens += reply->output_tokens;
+		series_at(&c->series, now_ns - window_start(e))->body_tokens += reply->output_tokens;
+	}
 }
 
 static bool is_good(const struct engine *e, const struct exchange *x, int64_t now_ns)

@@ -189,7 +189,8 @@ static void put_series(struct json *j, const struct load_run *r)
 		json_put_double(j, "in_flight", s->in_flight);
 		json_put_double(j, "p50_ms", s->p50_ms);
 		json_put_double(j, "p99_ms", s->p99_ms);
-		json_put_int(j, "output_tokens", s->output_tokens);
+		if (!isnan(r->throughput.output_tokens_per_s))
+			json_put_int(j, "output_tokens", s->output_tokens);
 		json_object_close(j);
 		j->pretty = true;
 	}
