@@ -207,6 +207,8 @@ static bool line_to_prompt(struct builder *b, struct str line, struct buf *text,
 		messages_to_text(f.messages, text);
 	else if (f.messages.s)
 		p->messages = f.messages;
+	if (f.messages.s && !p->messages.s && !f.body.s && !f.text.s && text->len == 0)
+		return err_set(err, ERR_INPUT, _("'messages' without any text, which this API needs"));
 	p->text = buf_str(text);
 	p->body = f.body;
 	if (f.output_tokens > 0)
