@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -174,6 +175,15 @@ bool cmd_one_url(const struct opt_list *args, const char *command, const char **
 	return err_hint(err, _("'venturi %s --help' shows how it is used"), command);
 }
 
+struct str cmd_without_scheme(const char *url)
+{
+	struct str text = str_of(url);
+	ptrdiff_t scheme = str_find(text, STR("://"));
+	if (scheme < 0)
+		return text;
+	return (struct str){ text.s + scheme + 3, text.len - (size_t)scheme - 3 };
+}
+
 bool cmd_shows_text(const struct cmd_common *common)
 {
 	return !common->quiet && !(common->json && strcmp(common->json, "-") == 0);
@@ -223,15 +233,40 @@ void cmd_progress_off(void)
 	progress_is_off = true;
 }
 
+/* A line that reaches the last column would wrap, and could not be taken back. */
+static int progress_columns(void)
+{
+	struct winsize size;
+	bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+	return (known ? size.ws_col : 80) - 1;
+}
+
+static struct str cut_to_columns(struct str text, int columns)
+{
+	size_t end = 0;
+	while (end < text.len) {
+		uint32_t c;
+		size_t n = utf8_decode((struct str){ text.s + end, text.len - end }, &c);
+		columns -= utf8_char_width(c);
+		if (columns < 0)
+			break;
+		end += n ? n : 1;
+	}
+	return (struct str){ text.s, end };
+}
+
 void cmd_progress(const char *fmt, ...)
 {
+	AUTO(auto_buf) struct buf line = { 0 };
 	va_list ap;
 	if (progress_is_off || !isatty(STDERR_FILENO))
 		return;
-	fputs("\r\033[K", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	buf_vprintf(&line, fmt, ap);
 	va_end(ap);
+	utf8_defuse(line.s, line.len);
+	struct str shown = cut_to_columns(buf_str(&line), progress_columns());
+	fprintf(stderr, "\r\033[K%.*s", STR_ARG(shown));
 	fflush(stderr);
 	progress_shown = true;
 }

@@ -63,6 +63,9 @@ bool cmd_print(struct buf *text, struct err *err) NODISCARD;
 bool cmd_one_url(const struct opt_list *args, const char *command, const char **ret_url,
 	struct err *err) NODISCARD;
 
+/* Host, port and path of a URL, for where there is little room. */
+struct str cmd_without_scheme(const char *url);
+
 /*
  * Stores a result and says under which number. A run that cannot be stored is still a run: the
  * ledger's error is a warning.

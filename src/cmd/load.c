@@ -23,7 +23,12 @@ static const struct cmd_usage usage = {
 
 static void on_progress(void *ctx, const struct load_progress *p)
 {
-	cmd_progress_load(ctx, p);
+	const struct load_options *options = ctx;
+	struct str path;
+	struct str host = str_cut(cmd_without_scheme(options->config.url), '/', &path);
+	char label[64];
+	snprintf(label, sizeof(label), "%.*s", STR_ARG(host));
+	cmd_progress_load(label, p);
 }
 
 static struct ledger_run ledger_entry(const struct load_run *r, struct str json)
@@ -84,7 +89,7 @@ static bool measure(const struct load_options *options, struct arena *run, struc
 {
 	struct load_hooks hooks = {
 		.progress = on_progress,
-		.ctx = (void *)options->config.url,
+		.ctx = (void *)options,
 	};
 	struct load_shape shape;
 	struct load *load;

@@ -65,10 +65,7 @@ static const char *local_time(const char *utc, struct arena *run)
 /* Host and port; the path too where no API implies it. */
 static struct str short_target(const struct ledger_run *r)
 {
-	struct str url = str_of(r->url), path;
-	ptrdiff_t scheme = str_find(url, STR("://"));
-	if (scheme >= 0)
-		url = (struct str){ url.s + scheme + 3, url.len - (size_t)scheme - 3 };
+	struct str url = cmd_without_scheme(r->url), path;
 	if (r->api && strcmp(r->api, "http") == 0)
 		return url;
 	return str_cut(url, '/', &path);
