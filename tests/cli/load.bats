@@ -110,3 +110,42 @@ near() {
 	[[ "$output" == *"/dev/full"* ]]
 	[ "$(jq .requests.ok "$TEMP/r.json")" -eq 20 ]
 }
+
+@test "the seconds of the series add up to the run, for streams and whole answers" {
+	start_serve --simulate tests/data/simulate/continuous.json
+	for how in --stream --no-stream; do
+		for length in "-n 60" "-d 1s"; do
+			# shellcheck disable=SC2086
+			venturi load "$SERVE_URL" $how -c 4 $length --warmup none --output-tokens 5 -q --json - |
+				jq -e '(.throughput.output_tokens_per_s * .window.duration_s) as $tokens
+					| (.throughput.requests_per_s * .window.duration_s) as $requests
+					| (.series | map(.output_tokens) | add - $tokens | fabs) < 1
+						and (.series | map(.requests - .errors) | add - $requests | fabs) < 0.5
+						and ([.histogram.latency_ms[][1]] | add) == .latency_ms.n
+						and .latency_ms.n == .requests.ok'
+		done
+	done
+}
+
+@test "a whole answer among streams has its tokens counted, and none are made up for plain HTTP" {
+	start_serve --simulate tests/data/simulate/bimodal.json
+	echo '{"body":{"prompt":"x","max_tokens":3}}' >"$TEMP/in.jsonl"
+	venturi load "$SERVE_URL" --api openai-completions --input "$TEMP/in.jsonl" -n 8 --warmup none -q \
+		--json - | jq -e '([.series[].output_tokens] | add) == 24'
+	venturi load "$SERVE_URL/health" -n 8 --warmup none -q --json - |
+		jq -e '.series[0] | has("output_tokens") | not'
+}
+
+@test "the progress line fits the terminal, and is none with --quiet or without a terminal" {
+	start_serve --simulate tests/data/simulate/bimodal.json
+	local command="venturi load $SERVE_URL/v1/completions --no-stream -c 2 -d 1500ms --warmup none"
+	script -qec "stty cols 40; $command 2>&1 >/dev/null" "$TEMP/typescript" >"$TEMP/shown" </dev/null
+	tr '\r' '\n' <"$TEMP/shown" | sed 's/\x1b\[K//' >"$TEMP/lines"
+	grep -q "req/s" "$TEMP/lines"
+	run grep -E '^.{40,}' "$TEMP/lines"
+	[ "$status" -eq 1 ]
+	script -qec "$command -q" "$TEMP/typescript" </dev/null >"$TEMP/shown"
+	[ ! -s "$TEMP/shown" ]
+	$command 2>"$TEMP/err" >/dev/null
+	[ ! -s "$TEMP/err" ]
+}
