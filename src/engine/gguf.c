@@ -393,6 +393,8 @@ static bool find_data(
 	uint64_t padding = -(uint64_t)(r->at - start) & (uint64_t)(alignment - 1);
 	if (!take(r, padding))
 		r->at = r->end;
+	if (file->n_tensors == 0)
+		return true; /* a vocabulary alone */
 	qsort(file->tensors, file->n_tensors, sizeof(*file->tensors), compare_offsets);
 	if (!place_tensors(file, *r, (uint64_t)alignment, err))
 		return false;
@@ -533,6 +535,7 @@ static bool int_of(const struct gguf_value *v, int64_t *ret)
 		*ret = x.u8;
 		return true;
 	case GGUF_I8:
+		/* NOLINTNEXTLINE(bugprone-signed-char-misuse): the sign is meant */
 		*ret = x.i8;
 		return true;
 	case GGUF_U16:

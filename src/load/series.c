@@ -24,6 +24,7 @@ struct series_second *series_at(struct series *s, int64_t t_ns)
 		int64_t cap = s->cap ? s->cap : 64;
 		while (cap <= i)
 			cap *= 2;
+		/* NOLINTNEXTLINE(bugprone-sizeof-expression): it holds pointers */
 		s->seconds = mem_realloc(s->seconds, (size_t)cap * sizeof(*s->seconds));
 		s->cap = cap;
 	}

@@ -101,14 +101,14 @@ static void fill_tokens(const struct load *load, struct load_run *r, const struc
 	r->tokens_source = "none";
 	if (!load->endpoint->makes_tokens || c->ok == 0)
 		return;
-	if (c->n_with_usage == c->ok)
+	/* Embeddings have a usage without output tokens. */
+	bool only_input = c->n_with_usage == 0 && c->n_with_input > 0 && !load->streaming;
+	if (c->n_with_usage == c->ok || only_input)
 		r->tokens_source = "usage";
 	else if (c->n_with_usage > 0)
 		r->tokens_source = "usage,events";
 	else if (load->streaming)
 		r->tokens_source = "events";
-	else if (c->n_with_input > 0)
-		r->tokens_source = "usage";
 	if (load->streaming && c->usage_events > 0)
 		r->tokens_per_event = (double)c->usage_output_tokens / (double)c->usage_events;
 }

@@ -8,12 +8,13 @@
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
 const char *layout_number(double value, char out[LAYOUT_NUMBER])
 {
 	if (isnan(value)) {
-		strcpy(out, "-");
+		snprintf(out, LAYOUT_NUMBER, "-");
 		return out;
 	}
 	double size = fabs(value);
