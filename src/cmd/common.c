@@ -215,14 +215,18 @@ static void on_signal(int number)
 
 const atomic_bool *cmd_stop_flag(void)
 {
-	static bool installed;
-	if (!installed) {
-		struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
-		sigaction(SIGINT, &action, NULL);
-		sigaction(SIGTERM, &action, NULL);
-		installed = true;
-	}
 	return &stop;
+}
+
+void cmd_catch_signals(void)
+{
+	static bool installed;
+	if (installed)
+		return;
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
+	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGTERM, &action, NULL);
+	installed = true;
 }
 
 static bool progress_is_off;

@@ -75,11 +75,14 @@ void cmd_store(const struct cmd_common *common, const struct ledger_run *entry);
 /* Whether text for a person goes to stdout, or only JSON does. */
 bool cmd_shows_text(const struct cmd_common *common);
 
-/*
- * The flag that SIGINT and SIGTERM raise; the first call installs the handlers. A second signal
- * ends the program at once.
- */
+/* The flag that SIGINT and SIGTERM raise once cmd_catch_signals was called. */
 const atomic_bool *cmd_stop_flag(void);
+
+/*
+ * From now on there is something measured that an interrupt must keep; before, a signal simply ends
+ * the program, and so does a second one. May be called again.
+ */
+void cmd_catch_signals(void);
 
 /* A progress line on a terminal; nothing elsewhere or after cmd_progress_off(). */
 void cmd_progress(const char *fmt, ...) PRINTF(1, 2);

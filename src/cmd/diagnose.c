@@ -45,6 +45,7 @@ static void on_progress(void *ctx, const char *what, int i, int n, const struct 
 {
 	char label[160];
 	(void)ctx;
+	cmd_catch_signals();
 	snprintf(label, sizeof(label), "[%d/%d] %s", i, n, what);
 	if (p)
 		cmd_progress_load(label, p);

@@ -87,7 +87,8 @@ static int judge(const struct load_run *r)
 static bool measure(const struct load_options *options, struct arena *run, struct load_run *r,
 	struct err *err)
 {
-	struct load_hooks hooks = {
+	const struct load_hooks hooks = {
+		.stop = cmd_stop_flag(),
 		.progress = on_progress,
 		.ctx = (void *)options,
 	};
@@ -96,8 +97,7 @@ static bool measure(const struct load_options *options, struct arena *run, struc
 	if (!load_options_shape(options, &shape, err) ||
 		!load_open(&options->config, run, &load, err))
 		return false;
-	/* Until here nothing is measured that Ctrl-C could keep: it simply ends the program. */
-	hooks.stop = cmd_stop_flag();
+	cmd_catch_signals();
 	bool ok = load_measure(load, &shape, &hooks, run, r, err);
 	if (ok)
 		load_self_check(load, &shape, run, r);
