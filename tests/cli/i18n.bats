@@ -1,6 +1,8 @@
 #!/usr/bin/env bats
 # Chinese and English are equals: the catalogue has the sentences of the sources, all and no others.
 
+bats_require_minimum_version 1.5.0
+
 load helpers
 
 setup() {
