@@ -65,7 +65,7 @@ static void add_sla(const struct sla *sla, struct fields *f)
 	layout_number(sla->target_ms, target);
 	layout_number(sla->measured_ms, measured);
 	if (sla->n == 0)
-		fields_add(f, label, _("%s at most %s ms: not judged, nothing was measured"),
+		fields_add(f, label, _("%s at most %s ms: not judged, the load in use was not measured"),
 		        sla->metric, target);
 	else if (!isfinite(sla->measured_ms))
 		fields_add(f, label,

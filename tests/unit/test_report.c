@@ -820,7 +820,7 @@ static void a_target_is_met_or_missed_or_not_judged(void)
 		{ INFINITY, false, 205,
 		        "p99 at most 150 ms: missed, it falls among the failed requests (n 205)",
 		        JSON_FALSE },
-		{ NAN, false, 0, "p99 at most 150 ms: not judged, nothing was measured",
+		{ NAN, false, 0, "p99 at most 150 ms: not judged, the load in use was not measured",
 		        JSON_NULL },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
