@@ -275,6 +275,7 @@ static void init_shared(struct control *c, struct arena *run)
 		.streaming = load->streaming,
 		.timeout_ns = load->config.timeout_ns,
 		.seed = load->config.seed,
+		.nonce = workload_nonce(),
 		.n_threads = load_n_threads(load, c->shape),
 		.window_start_ns = INT64_MAX,
 		.window_end_ns = INT64_MAX,

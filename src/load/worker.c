@@ -413,7 +413,7 @@ static void write_request(struct engine *e, struct slot *s)
 		return;
 	buf_clear(&s->salted);
 	buf_add(&s->salted, s->item->request);
-	workload_salt(s->salted.s + s->item->salt_at, (uint64_t)e->shared->seed, (uint64_t)s->ticket);
+	workload_salt(s->salted.s + s->item->salt_at, e->shared->nonce, (uint64_t)s->ticket);
 	s->out = buf_str(&s->salted);
 }
 

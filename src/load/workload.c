@@ -1,5 +1,6 @@
 #include "load/workload.h"
 
+#include "base/clock.h"
 #include "base/i18n.h"
 #include "base/rng.h"
 #include "stats/dist.h"
@@ -7,6 +8,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/random.h>
 
 static const char salt_mark[] = "v3ntur1salt0";
 _Static_assert(sizeof(salt_mark) == SALT_LEN + 1, "the mark is as long as a salt");
@@ -14,11 +16,20 @@ _Static_assert(sizeof(salt_mark) == SALT_LEN + 1, "the mark is as long as a salt
 static const char default_input_tokens[] = "64";
 static const char default_output_tokens[] = "64";
 
-void workload_salt(char *at, uint64_t seed, uint64_t n)
+uint64_t workload_nonce(void)
+{
+	uint64_t nonce;
+	/* Before the system has gathered randomness the clock is different enough. */
+	if (getrandom(&nonce, sizeof(nonce), GRND_NONBLOCK) != (ssize_t)sizeof(nonce))
+		nonce = (uint64_t)clock_read_ns(CLOCK_REALTIME);
+	return nonce;
+}
+
+void workload_salt(char *at, uint64_t nonce, uint64_t n)
 {
 	static const char digits[] = "abcdefghijklmnopqrstuvwxyz012345";
 	struct rng rng;
-	rng_init(&rng, seed + n * UINT64_C(0x9e3779b97f4a7c15));
+	rng_init(&rng, nonce + n * UINT64_C(0x9e3779b97f4a7c15));
 	uint64_t bits = rng_u64(&rng);
 	for (int i = 0; i < SALT_LEN; i++, bits >>= 5)
 		at[i] = digits[bits & 31];

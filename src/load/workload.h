@@ -3,8 +3,9 @@
  * run itself only copies bytes.
  *
  * Synthetic prompts carry a salt, SALT_LEN characters that the sender overwrites with new ones for
- * every request, so that no prefix cache flatters the service. Prompts from a file are sent as
- * they are.
+ * every request. They follow a nonce of the measurement and not the seed, so that neither an earlier
+ * request nor an earlier run warms a prefix cache and flatters the service. Prompts from a file are
+ * sent as they are.
  */
 #ifndef VENTURI_LOAD_WORKLOAD_H
 #define VENTURI_LOAD_WORKLOAD_H
@@ -45,7 +46,10 @@ bool workload_build(const struct load_config *config, const struct endpoint *end
 	const char *model, const struct url *url, struct arena *run, struct workload *ret_workload,
 	struct err *err) NODISCARD;
 
-/* Writes the salt of request number n over the old one. */
-void workload_salt(char *at, uint64_t seed, uint64_t n);
+/* A number that no other measurement has. */
+uint64_t workload_nonce(void);
+
+/* Writes the salt of request number n of a measurement over the old one. */
+void workload_salt(char *at, uint64_t nonce, uint64_t n);
 
 #endif

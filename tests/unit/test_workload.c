@@ -87,6 +87,18 @@ static void synthetic_prompts_are_salted_and_the_salt_changes(void)
 	arena_release(&run);
 }
 
+static void two_measurements_never_send_the_same_salts(void)
+{
+	uint64_t first = workload_nonce(), second = workload_nonce();
+	char one[SALT_LEN], two[SALT_LEN];
+	CHECK(first != second);
+	for (uint64_t n = 0; n < 100; n++) {
+		workload_salt(one, first, n);
+		workload_salt(two, second, n);
+		CHECK(memcmp(one, two, SALT_LEN) != 0);
+	}
+}
+
 static void lines_of_a_file_are_sent_as_they_are(void)
 {
 	struct arena run = { 0 };
@@ -205,6 +217,7 @@ int main(void)
 {
 	TAP_RUN(a_chat_request_is_the_json_that_the_api_wants);
 	TAP_RUN(synthetic_prompts_are_salted_and_the_salt_changes);
+	TAP_RUN(two_measurements_never_send_the_same_salts);
 	TAP_RUN(lines_of_a_file_are_sent_as_they_are);
 	TAP_RUN(bad_files_are_named_with_their_line);
 	TAP_RUN(options_that_do_not_fit_are_refused);
