@@ -101,8 +101,9 @@ void load_self_check(struct load *load, const struct load_shape *shape, struct a
 			client->null_ceiling_per_s = NAN;
 	}
 	bool low_ceiling = client->null_ceiling_per_s < ceiling_factor_min * rate;
-	if (busy && (low_ceiling || isnan(client->null_ceiling_per_s)))
-		judge(r, LOAD_CLIENT_LIMITED,
+	bool confirmed = low_ceiling || isnan(client->null_ceiling_per_s);
+	if (busy)
+		judge(r, confirmed ? LOAD_CLIENT_LIMITED : LOAD_CLIENT_UNKNOWN,
 			_("a load thread was at its limit; latencies may be the client's own; add "
 			  "'--threads' or lower the load"));
 	else if (falls_behind(shape, r))
