@@ -70,13 +70,6 @@ struct load_goodput {
 	double attainment_ratio; /* good / attempted */
 };
 
-/* The same load at half the concurrency, when --check-client asked for it. */
-struct load_halved {
-	bool present;
-	double concurrency;
-	double requests_per_s;
-};
-
 enum load_client_verdict { LOAD_CLIENT_OK, LOAD_CLIENT_LIMITED, LOAD_CLIENT_UNKNOWN };
 
 struct load_client {
@@ -90,7 +83,6 @@ struct load_client {
 	double achieved_per_s;
 	double little_ratio; /* mean in flight / (throughput x mean latency) */
 	double null_ceiling_per_s; /* NAN when it was not measured */
-	struct load_halved halved;
 	enum load_client_verdict verdict;
 	const char *why;
 };

@@ -163,13 +163,6 @@ static void put_client(struct json *j, const struct load_client *c)
 	json_put_double(j, "achieved_per_s", c->achieved_per_s);
 	json_put_double(j, "little_ratio", c->little_ratio);
 	json_put_double(j, "null_ceiling_per_s", c->null_ceiling_per_s);
-	if (c->halved.present) {
-		json_key(j, "halved");
-		json_object_open(j);
-		json_put_double(j, "concurrency", c->halved.concurrency);
-		json_put_double(j, "requests_per_s", c->halved.requests_per_s);
-		json_object_close(j);
-	}
 	json_put_string(j, "verdict", verdicts[c->verdict]);
 	json_put_string(j, "why", c->why);
 	json_object_close(j);

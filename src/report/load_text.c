@@ -328,10 +328,6 @@ static void add_client(struct fields *f, const struct load_client *c)
 	if (!isnan(c->null_ceiling_per_s))
 		fields_add(f, _("Ceiling"), _("%s req/s against a responder that answers at once"),
 		        layout_number(c->null_ceiling_per_s, a));
-	if (c->halved.present)
-		fields_add(f, _("Halved"), _("%s req/s with half the concurrency (%s)"),
-		        layout_number(c->halved.requests_per_s, a),
-		        layout_number(c->halved.concurrency, b));
 }
 
 static void add_target(struct fields *f, const struct load_run *r)

@@ -83,7 +83,6 @@ static struct load_run full_run(void)
 	r.client.achieved_per_s = 400;
 	r.client.little_ratio = 1.01;
 	r.client.null_ceiling_per_s = 21000;
-	r.client.halved = (struct load_halved){ true, 2, 250 };
 	r.client.verdict = LOAD_CLIENT_OK;
 	r.client.why = "load threads had time to spare";
 	r.series = seconds;
@@ -264,7 +263,6 @@ static void load_json_has_every_name_of_its_schema(void)
 		"client.achieved_per_s",
 		"client.little_ratio",
 		"client.null_ceiling_per_s",
-		"client.halved.requests_per_s",
 		"client.verdict",
 		"client.why",
 		"series.2.t_s",
@@ -336,7 +334,6 @@ static void load_json_carries_the_values(void)
 		{ "goodput.attainment", 0.875, 0 },
 		{ "client.cpu_us_per_request", 124.6, 1e-9 },
 		{ "client.null_ceiling_per_s", 21000, 0 },
-		{ "client.halved.concurrency", 2, 0 },
 		{ "series.1.requests", 420, 0 },
 		{ "series.1.errors", 1, 0 },
 		{ "series.2.t_s", 2.5, 0 },
@@ -359,7 +356,7 @@ static void what_was_not_measured_is_null_or_left_out_and_never_0(void)
 		"client.null_ceiling_per_s", "client.why" };
 	static const char *const absent[] = { "latency_ms", "response_ms", "ttfb_ms", "ttft_ms",
 		"itl_ms", "tpot_ms", "failed_latency_ms", "goodput", "client.lateness_ms",
-		"client.receive_delay_ms", "client.halved", "config.rate", "histogram.latency_ms" };
+		"client.receive_delay_ms", "config.rate", "histogram.latency_ms" };
 	struct load_run r = empty_run();
 	json_t *root = load_json(&r);
 	check_null(root, nulls, ARRAY_LEN(nulls));
@@ -487,7 +484,6 @@ static void load_text_fits_on_a_screen_and_says_all(void)
 		"1.01",
 		"21000 req/s",
 		"5 % of a core",
-		"250 req/s",
 	};
 	AUTO(auto_buf) struct buf out = { 0 };
 	struct load_run r = full_run();
