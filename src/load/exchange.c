@@ -7,6 +7,7 @@
 void exchange_release(struct exchange *x)
 {
 	sse_release(&x->sse);
+	ndjson_release(&x->lines);
 	buf_release(&x->body);
 }
 
@@ -16,6 +17,7 @@ void exchange_begin(struct exchange *x, const struct endpoint *endpoint, int64_t
 	x->endpoint = endpoint;
 	http_reset(&x->http, false);
 	sse_reset(&x->sse);
+	ndjson_reset(&x->lines);
 	buf_clear(&x->body);
 	reply_reset(&x->reply);
 	x->planned_ns = planned_ns;
@@ -29,17 +31,16 @@ static bool is_good_status(const struct exchange *x)
 	return x->http.status >= 200 && x->http.status < 300;
 }
 
-static bool on_event(void *ctx, struct sse_event event)
+static bool is_event_stream(const struct exchange *x)
+{
+	return is_good_status(x) && x->http.event_stream && x->endpoint->read_event;
+}
+
+static bool on_data(void *ctx, struct str data)
 {
 	struct exchange *x = ctx;
 	int64_t before = x->reply.token_events;
-	if (str_eq(event.type, STR("error")) && !x->reply.error) {
-		x->reply.error = true;
-		snprintf(x->reply.error_text, sizeof(x->reply.error_text), "%.*s",
-			(int)(event.data.len < 190 ? event.data.len : 190), event.data.s);
-		return true;
-	}
-	x->endpoint->read_event(&x->reply, event.data);
+	x->endpoint->read_event(&x->reply, data);
 	if (x->reply.token_events == before)
 		return true;
 	if (!x->first_token_ns)
@@ -47,6 +48,15 @@ static bool on_event(void *ctx, struct sse_event event)
 	else if (x->gaps)
 		hist_record(x->gaps, x->now_ns - x->last_token_ns);
 	x->last_token_ns = x->now_ns;
+	return true;
+}
+
+static bool on_event(void *ctx, struct sse_event event)
+{
+	struct exchange *x = ctx;
+	if (!str_eq(event.type, STR("error")) || x->reply.error)
+		return on_data(x, event.data);
+	reply_fail(&x->reply, event.data);
 	return true;
 }
 
@@ -61,21 +71,26 @@ static size_t body_limit(const struct exchange *x)
 static bool on_body(void *ctx, struct str piece)
 {
 	struct exchange *x = ctx;
-	if (is_good_status(x) && x->http.event_stream && x->endpoint->read_event)
-		return sse_feed(&x->sse, piece, on_event, x);
+	if (is_event_stream(x))
+		return x->http.json_lines ? ndjson_feed(&x->lines, piece, on_data, x) :
+					    sse_feed(&x->sse, piece, on_event, x);
 	size_t limit = body_limit(x);
 	size_t room = limit > x->body.len ? limit - x->body.len : 0;
 	buf_add(&x->body, (struct str){ piece.s, piece.len < room ? piece.len : room });
 	return true;
 }
 
-static enum exchange_result result_of(enum http_result r)
+/* The last of the JSON lines may lack its end. */
+static enum exchange_result result_of(struct exchange *x, enum http_result r)
 {
 	static const enum exchange_result results[] = {
 		[HTTP_MORE] = EXCHANGE_MORE,
 		[HTTP_DONE] = EXCHANGE_DONE,
 		[HTTP_ERROR] = EXCHANGE_BROKEN,
 	};
+	if (r == HTTP_DONE && is_event_stream(x) && x->http.json_lines &&
+		!ndjson_end(&x->lines, on_data, x))
+		return EXCHANGE_BROKEN;
 	return results[r];
 }
 
@@ -85,12 +100,17 @@ enum exchange_result exchange_feed(struct exchange *x, struct str bytes, int64_t
 	x->now_ns = now_ns;
 	if (!x->first_byte_ns)
 		x->first_byte_ns = now_ns;
-	return result_of(http_feed(&x->http, bytes.s, bytes.len, ret_used, on_body, x));
+	return result_of(x, http_feed(&x->http, bytes.s, bytes.len, ret_used, on_body, x));
 }
 
 enum exchange_result exchange_end(struct exchange *x)
 {
-	return result_of(http_end(&x->http));
+	return result_of(x, http_end(&x->http));
+}
+
+bool exchange_too_large(const struct exchange *x)
+{
+	return x->sse.failed || x->lines.failed;
 }
 
 /* The beginning of a body on one line, for an error message. */
@@ -124,7 +144,7 @@ bool exchange_judge(struct exchange *x, enum load_failure *ret_failure, char *wh
 		snprintf(why, why_size, _("the answer is empty"));
 		return false;
 	}
-	if (!x->http.event_stream && e->read_body)
+	if (!is_event_stream(x) && e->read_body)
 		e->read_body(&x->reply, buf_str(&x->body));
 	if (x->reply.error) {
 		*ret_failure = LOAD_FAIL_ERROR_EVENT;

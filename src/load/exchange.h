@@ -10,6 +10,7 @@
 
 #include "load/endpoint.h"
 #include "net/http.h"
+#include "net/ndjson.h"
 #include "net/sse.h"
 #include "record/load_run.h"
 #include "stats/hist.h"
@@ -26,6 +27,7 @@ struct exchange {
 	const struct endpoint *endpoint;
 	struct http http;
 	struct sse sse;
+	struct ndjson lines; /* where the stream is one of JSON lines */
 	struct buf body;
 	struct reply reply;
 	int64_t planned_ns;
@@ -55,6 +57,9 @@ enum exchange_result exchange_feed(struct exchange *x, struct str bytes, int64_t
 
 /* The connection ended at now_ns. */
 enum exchange_result exchange_end(struct exchange *x);
+
+/* Whether an answer is broken because an event of its stream was larger than SSE_EVENT_MAX. */
+bool exchange_too_large(const struct exchange *x);
 
 /*
  * What a complete answer was worth.

@@ -17,6 +17,7 @@ struct load {
 	struct conn_target target;
 	const struct endpoint *endpoint;
 	const char *model;
+	const void *prepared; /* by the endpoint; NULL: nothing */
 	bool streaming;
 	struct workload workload;
 	struct load_slo slo;

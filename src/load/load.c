@@ -70,12 +70,14 @@ static bool open_parts(struct load *load, struct arena *run, struct err *err)
 	if (config->timeout_ns < timeout)
 		timeout = config->timeout_ns;
 	if (!check_headers(config, err) || !parse_slo(config->slo, &load->slo, err) ||
-		!url_parse(config->url, run, &load->url, err) ||
-		!conn_target_open(&load->url, config->insecure, timeout, run, &load->target, err) ||
+		!url_parse(config->url, run, &load->url, err))
+		return false;
+	load->url.unix_socket = config->unix_socket;
+	if (!conn_target_open(&load->url, config->insecure, timeout, run, &load->target, err) ||
 		!load_discover(load, run, err))
 		return false;
-	load->streaming = config->stream && load->endpoint->can_stream;
-	return workload_build(config, load->endpoint, load->model, &load->url, run,
+	load->streaming = endpoint_streams(load->endpoint, load->url.path, config->stream);
+	return workload_build(config, load->endpoint, load->model, load->prepared, &load->url, run,
 		&load->workload, err);
 }
 

@@ -25,11 +25,13 @@ enum load_warmup { LOAD_WARMUP_AUTO, LOAD_WARMUP_NONE, LOAD_WARMUP_REQUESTS, LOA
 struct load_config {
 	const char *url;
 	const char *api;   /* NULL: guessed from the path, else by probing */
-	const char *model; /* NULL: the first of /v1/models */
+	const char *model; /* NULL: the first that the service tells */
 	const char *input_file;    /* --input */
 	const char *input_tokens;  /* --input-tokens */
 	const char *output_tokens; /* --output-tokens */
 	const char *data;          /* --data: body for --api http, @FILE reads it */
+	const char *tensors;       /* --tensors: "json" or "binary"; NULL: JSON */
+	const char *unix_socket;   /* --unix-socket: where to connect; NULL: to the URL's host */
 	struct opt_list headers;
 	struct opt_list tags;
 	bool stream; /* ignored where the API does not stream */

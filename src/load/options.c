@@ -13,11 +13,12 @@
 const struct opt load_workload_rows[] = {
 	{ OPT_HEADING, .help = N_("What is sent:") },
 	{ OPT(struct load_options, config.api, OPT_CHOICE, 0, "api", "API",
-		N_("openai-chat, openai-completions, openai-embeddings or http (default: from the "
-		   "URL's path, else by asking the service)")),
+		N_("openai-chat, openai-completions, openai-embeddings, openai-rerank, kserve-v2, "
+		   "tei, tgi, ollama, llamacpp or http (default: from the URL's path, else by "
+		   "asking the service)")),
 		.choices = ENDPOINT_CHOICES },
 	{ OPT(struct load_options, config.model, OPT_STRING, 0, "model", "NAME",
-		N_("model to ask for (default: the first of /v1/models)")) },
+		N_("model to ask for (default: the first that the service tells)")) },
 	{ OPT(struct load_options, config.input_file, OPT_STRING, 0, "input", "FILE.jsonl",
 		N_("prompts, one JSON object a line with 'prompt', 'messages', 'input' or 'body'; with "
 		   "--api http each line is a body")) },
@@ -28,10 +29,15 @@ const struct opt load_workload_rows[] = {
 		N_("tokens to ask for in an answer, likewise (default 64)")) },
 	{ OPT(struct load_options, config.data, OPT_STRING, 0, "data", "TEXT|@FILE",
 		N_("body to POST with --api http (default: GET without a body)")) },
+	{ OPT(struct load_options, config.tensors, OPT_CHOICE, 0, "tensors", "json|binary",
+		N_("with --api kserve-v2: how synthetic tensors are sent (default json)")),
+		.choices = "json|binary" },
 	{ OPT(struct load_options, config.stream, OPT_FLAG, 0, "stream", NULL,
 		N_("ask for a stream of tokens (default where the API has one; --no-stream: do not)")) },
 	{ OPT(struct load_options, config.headers, OPT_LIST, 'H', "header", "'NAME: VALUE'",
 		N_("header to send with every request; may be repeated")) },
+	{ OPT(struct load_options, config.unix_socket, OPT_STRING, 0, "unix-socket", "PATH",
+		N_("connect to this Unix socket instead of the URL's host")) },
 	{ OPT(struct load_options, config.insecure, OPT_FLAG, 0, "insecure", NULL,
 		N_("do not verify the server's certificate")) },
 	{ OPT(struct load_options, config.timeout_ns, OPT_DURATION, 0, "timeout", "DURATION",

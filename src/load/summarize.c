@@ -194,6 +194,8 @@ static void fill_fingerprint(const struct load *load, struct arena *run, struct 
 {
 	struct fingerprint *fp = &r->fingerprint;
 	fingerprint_set(fp, run, "target.url", "%s", r->url);
+	if (load->config.unix_socket)
+		fingerprint_set(fp, run, "target.unix_socket", "%s", load->config.unix_socket);
 	fingerprint_set(fp, run, "target.api", "%s", r->api);
 	if (r->model)
 		fingerprint_set(fp, run, "target.model", "%s", r->model);
@@ -205,6 +207,8 @@ static void fill_fingerprint(const struct load *load, struct arena *run, struct 
 	if (r->max_in_flight > 0)
 		fingerprint_set(fp, run, "load.max_in_flight", "%lld", (long long)r->max_in_flight);
 	fingerprint_set(fp, run, "load.input", "%s", r->input);
+	if (load->config.tensors)
+		fingerprint_set(fp, run, "load.tensors", "%s", load->config.tensors);
 	fingerprint_set(fp, run, "load.output", "%s", r->output);
 	fingerprint_set(fp, run, "load.stream", "%s", r->stream ? "yes" : "no");
 	fingerprint_set(fp, run, "load.seed", "%lld", (long long)r->seed);

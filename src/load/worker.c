@@ -466,7 +466,7 @@ static void cut(struct engine *e, struct slot *s, enum conn_result result)
 	char why[320], text[200];
 	if (retry(e, s))
 		return;
-	if (result == CONN_OK && s->x.sse.failed)
+	if (result == CONN_OK && exchange_too_large(&s->x))
 		snprintf(why, sizeof(why), _("an event of the stream is larger than %d MiB"),
 			SSE_EVENT_MAX >> 20);
 	else if (result == CONN_OK && s->x.http.error == http_error_tls)

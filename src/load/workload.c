@@ -43,6 +43,8 @@ struct builder {
 	const struct url *url;
 	const char *path;
 	struct arena *run;
+	struct buf text, query; /* of the line under way */
+	struct buf head;        /* lines that follow from the body */
 	struct buf body;
 	struct buf request;
 };
@@ -75,7 +77,8 @@ static void write_head(struct builder *b)
 	if (!has_header(config, "user-agent"))
 		buf_printf(out, "User-Agent: venturi/%s\r\n", VENTURI_VERSION);
 	if (strcmp(method, "POST") == 0) {
-		if (!has_header(config, "content-type"))
+		buf_add(out, buf_str(&b->head));
+		if (!b->head.len && !has_header(config, "content-type"))
 			buf_add(out, STR("Content-Type: application/json\r\n"));
 		buf_printf(out, "Content-Length: %zu\r\n", b->body.len);
 	}
@@ -89,6 +92,9 @@ static void write_head(struct builder *b)
 static struct workload_item finish_item(struct builder *b)
 {
 	struct workload_item item;
+	buf_clear(&b->head);
+	if (b->endpoint->write_head)
+		b->endpoint->write_head(&b->head, buf_str(&b->body));
 	write_head(b);
 	buf_add(&b->request, buf_str(&b->body));
 	item.request = str_dup(buf_str(&b->request), b->run);
@@ -96,14 +102,19 @@ static struct workload_item finish_item(struct builder *b)
 	return item;
 }
 
-static struct workload_item build_item(struct builder *b, const struct prompt *p)
+static bool build_item(struct builder *b, const struct prompt *p, struct workload_item *ret_item,
+	struct err *err)
 {
 	buf_clear(&b->body);
-	if (p->body.len)
+	if (p->body.len) {
 		buf_add(&b->body, p->body);
-	else
+	} else {
+		if (b->endpoint->check && !b->endpoint->check(p, &b->options, err))
+			return false;
 		b->endpoint->write_body(&b->body, p, &b->options);
-	return finish_item(b);
+	}
+	*ret_item = finish_item(b);
+	return true;
 }
 
 /* Words of one token in most vocabularies, so that their number is near the number of tokens. */
@@ -127,20 +138,36 @@ static int64_t whole(double x)
 	return x < 1 ? 1 : x > WORKLOAD_TOKENS_MAX ? WORKLOAD_TOKENS_MAX : llround(x);
 }
 
+/*
+ * How many requests to make, when the first is there. Requests of one length that get a salt each
+ * differ enough; for the others as many as memory allows, so that no cache has seen them.
+ */
+static size_t pool_size(const struct workload_item *first, bool constant)
+{
+	if (constant && first->salt_at >= 0)
+		return 16;
+	size_t n = WORKLOAD_POOL_BYTES / first->request.len;
+	return n < 1 ? 1 : n > WORKLOAD_SYNTHETIC ? WORKLOAD_SYNTHETIC : n;
+}
+
 static bool build_synthetic(struct builder *b, const struct dist *input, const struct dist *output,
-	struct workload *w)
+	struct workload *w, struct err *err)
 {
 	struct rng rng;
 	AUTO(auto_buf) struct buf text = { 0 };
 	bool constant = input->kind == DIST_CONSTANT && output->kind == DIST_CONSTANT;
-	w->n = constant ? 16 : WORKLOAD_SYNTHETIC;
-	w->items = arena_new_n(b->run, struct workload_item, w->n);
+	w->items = arena_new_n(b->run, struct workload_item, WORKLOAD_SYNTHETIC);
+	w->n = 1;
 	rng_init(&rng, (uint64_t)b->config->seed);
 	for (size_t i = 0; i < w->n; i++) {
 		struct prompt p = { .output_tokens = whole(dist_sample(output, &rng)) };
-		write_words(&text, whole(dist_sample(input, &rng)), &rng);
+		p.input_tokens = whole(dist_sample(input, &rng));
+		write_words(&text, p.input_tokens, &rng);
 		p.text = buf_str(&text);
-		w->items[i] = build_item(b, &p);
+		if (!build_item(b, &p, &w->items[i], err))
+			return false;
+		if (i == 0)
+			w->n = pool_size(&w->items[0], constant);
 	}
 	return true;
 }
@@ -148,31 +175,66 @@ static bool build_synthetic(struct builder *b, const struct dist *input, const s
 /* The fields of a JSONL line, by any of the names that data sets use. */
 struct line_fields {
 	struct str text, messages, body;
+	struct str query, documents;
 	int64_t output_tokens;
 };
 
-static bool read_fields(struct json_scan *s, struct line_fields *f)
-{
+struct line_field {
 	struct str key;
-	if (!json_scan_object(s))
-		return false;
-	while (json_scan_key(s, &key)) {
-		bool is_text = str_eq(key, STR("prompt")) || str_eq(key, STR("text")) ||
-			str_eq(key, STR("input"));
-		bool is_output = str_eq(key, STR("max_tokens")) ||
-			str_eq(key, STR("output_tokens")) || str_eq(key, STR("output_length"));
-		if (is_text && json_scan_string(s, &f->text))
-			continue;
-		if (is_output && json_scan_int(s, &f->output_tokens))
-			continue;
-		if (str_eq(key, STR("messages")) && json_scan_type(s) == JSON_SCAN_ARRAY)
-			f->messages = json_scan_raw(s);
-		else if (str_eq(key, STR("body")) && json_scan_type(s) == JSON_SCAN_OBJECT)
-			f->body = json_scan_raw(s);
-		else
-			json_scan_skip(s);
+	size_t offset; /* in struct line_fields */
+	enum json_scan_type type;
+};
+
+static const struct line_field line_fields[] = {
+	{ STR_INIT("prompt"), offsetof(struct line_fields, text), JSON_SCAN_STRING },
+	{ STR_INIT("text"), offsetof(struct line_fields, text), JSON_SCAN_STRING },
+	{ STR_INIT("input"), offsetof(struct line_fields, text), JSON_SCAN_STRING },
+	{ STR_INIT("messages"), offsetof(struct line_fields, messages), JSON_SCAN_ARRAY },
+	{ STR_INIT("body"), offsetof(struct line_fields, body), JSON_SCAN_OBJECT },
+	{ STR_INIT("query"), offsetof(struct line_fields, query), JSON_SCAN_STRING },
+	{ STR_INIT("documents"), offsetof(struct line_fields, documents), JSON_SCAN_ARRAY },
+	{ STR_INIT("texts"), offsetof(struct line_fields, documents), JSON_SCAN_ARRAY },
+	{ STR_INIT("max_tokens"), offsetof(struct line_fields, output_tokens), JSON_SCAN_NUMBER },
+	{ STR_INIT("output_tokens"), offsetof(struct line_fields, output_tokens), JSON_SCAN_NUMBER },
+	{ STR_INIT("output_length"), offsetof(struct line_fields, output_tokens), JSON_SCAN_NUMBER },
+};
+
+/* Takes a value of the type that its field has; others are passed over. */
+static void read_field(struct json_scan *s, const struct line_field *field, struct line_fields *f)
+{
+	void *to = (char *)f + field->offset;
+	if (json_scan_type(s) == field->type) {
+		if (field->type == JSON_SCAN_STRING && json_scan_string(s, to))
+			return;
+		if (field->type == JSON_SCAN_NUMBER && json_scan_int(s, to))
+			return;
+		if (field->type == JSON_SCAN_ARRAY || field->type == JSON_SCAN_OBJECT) {
+			*(struct str *)to = json_scan_raw(s);
+			return;
+		}
 	}
-	return !s->failed && (f->text.s || f->messages.s || f->body.s);
+	json_scan_skip(s);
+}
+
+static bool read_fields(struct str line, const struct endpoint *e, struct line_fields *f)
+{
+	struct json_scan s = json_scan_of(line);
+	struct str key;
+	if (!json_scan_object(&s))
+		return false;
+	while (json_scan_key(&s, &key)) {
+		size_t i = 0;
+		while (i < ARRAY_LEN(line_fields) && !str_eq(key, line_fields[i].key))
+			i++;
+		if (e->body_key && str_eq(key, str_of(e->body_key)))
+			f->body = line;
+		if (i < ARRAY_LEN(line_fields))
+			read_field(&s, &line_fields[i], f);
+		else
+			json_scan_skip(&s);
+	}
+	bool has_documents = e->takes_documents && f->query.s && f->documents.s;
+	return !s.failed && (f->text.s || f->messages.s || f->body.s || has_documents);
 }
 
 /* Messages become text for an API that knows no messages: their contents, one a line. */
@@ -199,28 +261,35 @@ static void messages_to_text(struct str messages, struct buf *text)
 	}
 }
 
-static bool line_to_prompt(struct builder *b, struct str line, struct buf *text, struct prompt *p,
-	struct err *err)
+/* A string of a line, its escapes resolved; nothing where the line has none. */
+static bool take_string(struct str raw, struct buf *into, struct err *err)
 {
-	struct json_scan s = json_scan_of(line);
+	buf_clear(into);
+	return !raw.s || json_unescape(raw, into) ||
+		err_set(err, ERR_INPUT, _("a string with a wrong escape"));
+}
+
+static bool line_to_prompt(struct builder *b, struct str line, struct prompt *p, struct err *err)
+{
 	struct line_fields f = { 0 };
 	if (b->endpoint == &endpoint_http) {
 		p->body = line;
 		return true;
 	}
-	if (!read_fields(&s, &f))
+	if (!read_fields(line, b->endpoint, &f))
 		return err_set(err, ERR_INPUT,
 			_("not a JSON object with a 'prompt', 'text', 'input', 'messages' or 'body'"));
-	buf_clear(text);
-	if (f.text.s && !json_unescape(f.text, text))
-		return err_set(err, ERR_INPUT, _("a string with a wrong escape"));
-	if (!f.text.s && f.messages.s && b->endpoint != &endpoint_openai_chat)
-		messages_to_text(f.messages, text);
-	else if (f.messages.s)
+	if (!take_string(f.text, &b->text, err) || !take_string(f.query, &b->query, err))
+		return false;
+	if (!b->endpoint->takes_messages && !f.text.s)
+		messages_to_text(f.messages, &b->text);
+	else
 		p->messages = f.messages;
-	if (f.messages.s && !p->messages.s && !f.body.s && !f.text.s && text->len == 0)
+	if (f.messages.s && !p->messages.s && !f.body.s && !f.text.s && b->text.len == 0)
 		return err_set(err, ERR_INPUT, _("'messages' without any text, which this API needs"));
-	p->text = buf_str(text);
+	p->text = buf_str(&b->text);
+	p->query = buf_str(&b->query);
+	p->documents = f.query.s ? f.documents : (struct str){ 0 };
 	p->body = f.body;
 	if (f.output_tokens > 0)
 		p->output_tokens = f.output_tokens;
@@ -239,7 +308,6 @@ static bool build_from_file(struct builder *b, const struct dist *output, struct
 	struct err *err)
 {
 	const char *path = b->config->input_file;
-	AUTO(auto_buf) struct buf text = { 0 };
 	struct str all;
 	struct rng rng;
 	if (!str_read_file(path, WORKLOAD_FILE_MAX, b->run, &all, err))
@@ -258,9 +326,10 @@ static bool build_from_file(struct builder *b, const struct dist *output, struct
 			continue;
 		if (output)
 			p.output_tokens = whole(dist_sample(output, &rng));
-		if (!line_to_prompt(b, line, &text, &p, err))
+		if (!line_to_prompt(b, line, &p, err) ||
+			!build_item(b, &p, &w->items[w->n], err))
 			return err_wrap(err, _("'%s', line %d"), path, number);
-		w->items[w->n++] = build_item(b, &p);
+		w->n++;
 	}
 	return true;
 }
@@ -277,30 +346,13 @@ static bool build_plain(struct builder *b, struct workload *w, struct err *err)
 	}
 	w->items = arena_new(b->run, struct workload_item);
 	w->n = 1;
-	w->items[0] = build_item(b, &p);
-	return true;
+	return build_item(b, &p, &w->items[0], err);
 }
 
 static bool parse_dist(const char *text, struct arena *run, struct dist *d, struct err *err,
 	const char *option)
 {
 	return dist_parse(text, 1, run, d, err) || err_wrap(err, "'%s'", option);
-}
-
-/* The URL's own path, or the API's path after a base such as http://host or http://host/v1. */
-static const char *path_of(const struct endpoint *endpoint, const struct url *url,
-	struct arena *run)
-{
-	struct str path = str_of(url->path);
-	if (!endpoint->path)
-		return url->path;
-	while (str_ends(path, STR("/")))
-		path.len--;
-	if (path.len == 0)
-		return endpoint->path;
-	if (str_ends(path, STR("/v1")))
-		return arena_printf(run, "%.*s%s", STR_ARG(path), endpoint->path + strlen("/v1"));
-	return url->path;
 }
 
 static bool check_options(const struct load_config *c, const struct endpoint *endpoint,
@@ -310,6 +362,8 @@ static bool check_options(const struct load_config *c, const struct endpoint *en
 		return err_set(err, ERR_USAGE, _("'--input' and '--input-tokens' exclude each other"));
 	if (c->data && endpoint != &endpoint_http)
 		return err_set(err, ERR_USAGE, _("'--data' is for '--api http' only"));
+	if (c->tensors && !endpoint->prepare)
+		return err_set(err, ERR_USAGE, _("'--tensors' is for '--api kserve-v2' only"));
 	if ((c->input_tokens || c->output_tokens) && endpoint == &endpoint_http)
 		return err_set(err, ERR_USAGE,
 			_("'--input-tokens' and '--output-tokens' do not go with '--api http'"));
@@ -317,18 +371,23 @@ static bool check_options(const struct load_config *c, const struct endpoint *en
 }
 
 bool workload_build(const struct load_config *config, const struct endpoint *endpoint,
-	const char *model, const struct url *url, struct arena *run, struct workload *ret_workload,
+	const char *model, const void *prepared, const struct url *url, struct arena *run, struct workload *ret_workload,
 	struct err *err)
 {
 	struct builder b = {
 		.config = config,
 		.endpoint = endpoint,
-		.options = { .model = model, .stream = config->stream && endpoint->can_stream },
+		.options = {
+			.model = model,
+			.stream = endpoint_streams(endpoint, url->path, config->stream),
+			.binary = config->tensors && strcmp(config->tensors, "binary") == 0,
+			.prepared = prepared,
+		},
 		.url = url,
-		.path = path_of(endpoint, url, run),
 		.run = run,
 	};
 	struct workload w = { 0 };
+	b.path = endpoint_path(endpoint, url->path, model, b.options.stream, run);
 	struct dist input, output;
 	const char *in = config->input_tokens ? config->input_tokens : default_input_tokens;
 	const char *out = config->output_tokens ? config->output_tokens : default_output_tokens;
@@ -344,10 +403,13 @@ bool workload_build(const struct load_config *config, const struct endpoint *end
 		ok = build_plain(&b, &w, err);
 		w.input = config->data ? "data" : "none";
 	} else {
-		ok = build_synthetic(&b, &input, &output, &w);
+		ok = build_synthetic(&b, &input, &output, &w, err);
 		w.input = arena_printf(run, "tokens:%s", in);
 	}
 	w.output = endpoint->can_stream ? arena_printf(run, "tokens:%s", out) : "none";
+	buf_release(&b.text);
+	buf_release(&b.query);
+	buf_release(&b.head);
 	buf_release(&b.body);
 	buf_release(&b.request);
 	if (ok)

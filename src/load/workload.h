@@ -24,6 +24,7 @@
 enum {
 	SALT_LEN = 12,
 	WORKLOAD_SYNTHETIC = 512, /* distinct synthetic requests */
+	WORKLOAD_POOL_BYTES = 64 * 1024 * 1024, /* of which fewer are made when they are large */
 	WORKLOAD_ITEMS_MAX = 200000,
 	WORKLOAD_FILE_MAX = 512 * 1024 * 1024,
 	WORKLOAD_TOKENS_MAX = 1 << 20, /* of one synthetic prompt */
@@ -41,9 +42,12 @@ struct workload {
 	const char *output; /* likewise */
 };
 
-/* errors   ERR_INPUT that names file and line; ERR_USAGE for options that do not fit the API */
+/*
+ * prepared  what the endpoint's prepare made, or NULL
+ * errors    ERR_INPUT that names file and line; ERR_USAGE for options that do not fit the API
+ */
 bool workload_build(const struct load_config *config, const struct endpoint *endpoint,
-	const char *model, const struct url *url, struct arena *run, struct workload *ret_workload,
+	const char *model, const void *prepared, const struct url *url, struct arena *run, struct workload *ret_workload,
 	struct err *err) NODISCARD;
 
 /* A number that no other measurement has. */

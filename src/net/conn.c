@@ -4,6 +4,7 @@
 #include "base/i18n.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/net_tstamp.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -13,6 +14,8 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 const char *conn_tls_error(char *out, size_t size)
@@ -79,39 +82,78 @@ static bool tls_failed(const struct url *url, long verify, struct err *err)
 	return false;
 }
 
-bool conn_target_open(const struct url *url, bool insecure, int64_t timeout_ns, struct arena *run,
-	struct conn_target *ret_target, struct err *err)
+/* Where an attempt to connect has come to. */
+struct attempt {
+	enum conn_result result;
+	int error;   /* errno of CONN_FAILED */
+	long verify; /* of the certificate */
+};
+
+static bool try_address(struct conn_target *target, const struct sockaddr *address, socklen_t len,
+	int64_t deadline_ns, struct attempt *a, struct err *err)
+{
+	struct conn c = { .fd = -1 };
+	a->result = CONN_FAILED;
+	memcpy(&target->address, address, len);
+	target->address_len = len;
+	target->family = address->sa_family;
+	bool ok = try_target(target, deadline_ns, &c, &a->result, err);
+	a->error = errno;
+	a->verify = c.ssl ? SSL_get_verify_result(c.ssl) : X509_V_OK;
+	conn_close(&c);
+	return ok;
+}
+
+static bool try_host(struct conn_target *target, const struct url *url, int64_t deadline_ns,
+	struct attempt *a, struct err *err)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM }, *list = NULL;
-	struct conn_target target = { .host = arena_strdup(run, url->host) };
 	char port[16];
 	snprintf(port, sizeof(port), "%d", url->port);
 	int code = getaddrinfo(url->host, port, &hints, &list);
 	if (code != 0)
 		return err_set(err, ERR_SYSTEM, _("cannot resolve host '%s': %s"), url->host,
 			code == EAI_SYSTEM ? strerror(errno) : gai_strerror(code));
-	bool ok = !url->tls || set_up_tls(&target, insecure, err);
-	enum conn_result result = CONN_FAILED;
-	int saved = 0;
-	long verify = X509_V_OK;
-	int64_t deadline = clock_now_ns() + timeout_ns;
-	for (struct addrinfo *a = ok ? list : NULL; a && result != CONN_OK; a = a->ai_next) {
-		struct conn c = { .fd = -1 };
-		result = CONN_FAILED;
-		memcpy(&target.address, a->ai_addr, a->ai_addrlen);
-		target.address_len = a->ai_addrlen;
-		target.family = a->ai_family;
-		ok = try_target(&target, deadline, &c, &result, err);
-		saved = errno;
-		verify = c.ssl ? SSL_get_verify_result(c.ssl) : X509_V_OK;
-		conn_close(&c);
-	}
+	bool ok = true;
+	for (struct addrinfo *i = list; i && a->result != CONN_OK; i = i->ai_next)
+		ok = try_address(target, i->ai_addr, i->ai_addrlen, deadline_ns, a, err);
 	freeaddrinfo(list);
-	if (ok && result == CONN_FAILED_TLS)
-		ok = tls_failed(url, insecure ? X509_V_OK : verify, err);
-	else if (ok && result != CONN_OK)
-		ok = err_set(err, ERR_SYSTEM, _("cannot connect to '%s': %s"), url->authority,
-			result == CONN_END ? _("the connection was closed") : strerror(saved));
+	return ok;
+}
+
+static bool try_socket(struct conn_target *target, const char *path, int64_t deadline_ns,
+	struct attempt *a, struct err *err)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t n = strlen(path);
+	if (n == 0 || n >= sizeof(address.sun_path))
+		return err_set(err, ERR_USAGE, _("'%s' is no path for a Unix socket: 1 to %zu bytes"),
+			path, sizeof(address.sun_path) - 1);
+	memcpy(address.sun_path, path, n);
+	return try_address(target, (const struct sockaddr *)&address, sizeof(address), deadline_ns,
+		a, err);
+}
+
+bool conn_target_open(const struct url *url, bool insecure, int64_t timeout_ns, struct arena *run,
+	struct conn_target *ret_target, struct err *err)
+{
+	const char *name = url->unix_socket ? url->unix_socket : url->authority;
+	struct conn_target target = {
+		.host = arena_strdup(run, url->host),
+		.unix_socket = url->unix_socket,
+	};
+	struct attempt a = { .result = CONN_FAILED };
+	int64_t deadline = clock_now_ns() + timeout_ns;
+	bool ok = !url->tls || set_up_tls(&target, insecure, err);
+	if (ok && url->unix_socket)
+		ok = try_socket(&target, url->unix_socket, deadline, &a, err);
+	else if (ok)
+		ok = try_host(&target, url, deadline, &a, err);
+	if (ok && a.result == CONN_FAILED_TLS)
+		ok = tls_failed(url, insecure ? X509_V_OK : a.verify, err);
+	else if (ok && a.result != CONN_OK)
+		ok = err_set(err, ERR_SYSTEM, _("cannot connect to '%s': %s"), name,
+			a.result == CONN_END ? _("the connection was closed") : strerror(a.error));
 	if (!ok) {
 		conn_target_close(&target);
 		return false;
@@ -140,11 +182,9 @@ static bool start_tls(struct conn *c, const struct conn_target *target)
 	return true;
 }
 
-bool conn_start(struct conn *c, const struct conn_target *target, struct conn_options options,
-	struct err *err)
+static bool open_socket(struct conn *c, const struct conn_target *target, struct err *err)
 {
 	int on = 1;
-	*c = (struct conn){ .options = options, .state = CONN_CONNECTING };
 	c->fd = socket(target->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (c->fd < 0) {
 		err_set(err, ERR_SYSTEM, _("cannot open a socket: %s"), strerror(errno));
@@ -153,23 +193,51 @@ bool conn_start(struct conn *c, const struct conn_target *target, struct conn_op
 		c->state = CONN_CLOSED;
 		return false;
 	}
+	if (target->family == AF_UNIX)
+		return true;
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (options.timestamps && !target->tls) {
+	if (c->options.timestamps && !target->tls) {
 		int flags = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE;
 		setsockopt(c->fd, SOL_SOCKET, SO_TIMESTAMPING, &flags, sizeof(flags));
 	}
+	return true;
+}
+
+static bool is_connecting(int fd, const struct conn_target *target)
+{
+	const struct sockaddr *address = (const struct sockaddr *)&target->address;
+	if (connect(fd, address, target->address_len) == 0 || errno == EINPROGRESS)
+		return true;
+	if (target->family != AF_UNIX || errno != EAGAIN)
+		return false;
+	const struct timeval wait = { .tv_sec = CONN_UNIX_WAIT_MS / 1000,
+		.tv_usec = CONN_UNIX_WAIT_MS % 1000 * 1000L };
+	int flags = fcntl(fd, F_GETFL);
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
+	fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+	bool connected = connect(fd, address, target->address_len) == 0;
+	int saved = errno;
+	fcntl(fd, F_SETFL, flags);
+	errno = saved;
+	return connected;
+}
+
+bool conn_start(struct conn *c, const struct conn_target *target, struct conn_options options,
+	struct err *err)
+{
+	*c = (struct conn){ .options = options, .state = CONN_CONNECTING };
+	if (!open_socket(c, target, err))
+		return false;
 	if (target->tls && !start_tls(c, target)) {
 		conn_close(c);
 		return err_set(err, ERR_SYSTEM, _("cannot set up TLS for '%s'"), target->host);
 	}
-	if (connect(c->fd, (const struct sockaddr *)&target->address, target->address_len) != 0 &&
-		errno != EINPROGRESS) {
-		err_set(err, ERR_SYSTEM, _("cannot connect to '%s': %s"), target->host,
-			strerror(errno));
-		conn_close(c);
-		return false;
-	}
-	return true;
+	if (is_connecting(c->fd, target))
+		return true;
+	err_set(err, ERR_SYSTEM, _("cannot connect to '%s': %s"),
+		target->unix_socket ? target->unix_socket : target->host, strerror(errno));
+	conn_close(c);
+	return false;
 }
 
 /* What a failed SSL call means: wait, the end, or an error. */

@@ -25,6 +25,7 @@ struct conn_target {
 	socklen_t address_len;
 	int family;
 	const char *host; /* for the certificate and SNI */
+	const char *unix_socket; /* for messages; NULL: none */
 	SSL_CTX *tls;     /* NULL: plain */
 };
 
@@ -35,14 +36,18 @@ struct conn_options {
 
 /*
  * Resolves the host of a URL and sets up TLS for https; the first address that accepts a
- * connection within timeout_ns is taken, so that an error here names the host.
+ * connection within timeout_ns is taken, so that an error here names the host. A URL with a Unix
+ * socket is not resolved; its host still is the one of the certificate.
  *
  * insecure  do not verify the certificate
- * errors    ERR_SYSTEM: unknown host, refused, timed out, TLS handshake failed
+ * errors    ERR_SYSTEM: unknown host, refused, timed out, TLS handshake failed; ERR_USAGE: a path
+ *           that no Unix socket can have
  */
 bool conn_target_open(const struct url *url, bool insecure, int64_t timeout_ns, struct arena *run,
 	struct conn_target *ret_target, struct err *err) NODISCARD;
 void conn_target_close(struct conn_target *target);
+
+enum { CONN_UNIX_WAIT_MS = 1000 };
 
 enum conn_state { CONN_CLOSED, CONN_CONNECTING, CONN_HANDSHAKE, CONN_OPEN };
 
@@ -61,7 +66,10 @@ enum conn_result {
 	CONN_FAILED_TLS,  /* conn_tls_error() says why */
 };
 
-/* Starts connecting; the socket is non-blocking, TCP_NODELAY set. */
+/*
+ * Starts connecting; the socket is non-blocking, TCP_NODELAY set. A Unix socket whose queue is full
+ * gives no sign when there is room again, so connecting to one waits, at most CONN_UNIX_WAIT_MS.
+ */
 bool conn_start(struct conn *c, const struct conn_target *target, struct conn_options options,
 	struct err *err) NODISCARD;
 

@@ -44,7 +44,7 @@ static void forget_head(struct http *http)
 	http->status = 0;
 	http->keep_alive = false;
 	http->chunked = false;
-	http->event_stream = false;
+	http->event_stream = http->json_lines = false;
 	http->content_length = -1;
 	http->close = http->open = http->coded = false;
 }
@@ -212,11 +212,28 @@ static bool on_connection(struct http *http, struct str value)
 	return true;
 }
 
+/* Media types of a body that is a stream of events. No name of JSON lines is registered. */
+static const struct stream_type {
+	struct str name;
+	bool json_lines;
+} stream_types[] = {
+	{ STR_INIT("text/event-stream"), false },
+	{ STR_INIT("application/x-ndjson"), true },
+	{ STR_INIT("application/ndjson"), true },
+	{ STR_INIT("application/jsonl"), true },
+};
+
 static bool on_content_type(struct http *http, struct str value)
 {
 	struct str parameters;
 	struct str type = str_trim(str_cut(value, ';', &parameters));
-	http->event_stream = str_eq_nocase(type, STR("text/event-stream"));
+	http->event_stream = http->json_lines = false;
+	for (size_t i = 0; i < ARRAY_LEN(stream_types); i++) {
+		if (!str_eq_nocase(type, stream_types[i].name))
+			continue;
+		http->event_stream = true;
+		http->json_lines = stream_types[i].json_lines;
+	}
 	return true;
 }
 

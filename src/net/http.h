@@ -61,7 +61,8 @@ struct http {
 	bool head_done;
 	bool keep_alive; /* the server will take another request on this connection */
 	bool chunked;
-	bool event_stream;      /* content-type: text/event-stream */
+	bool event_stream;      /* content-type: text/event-stream, or one of JSON lines */
+	bool json_lines;        /* content-type: application/x-ndjson or another of its names */
 	int64_t content_length; /* -1: not given */
 	int64_t body_bytes;     /* handed out so far */
 	const char *error;      /* N_() phrase for an error sentence: "not HTTP"; NULL: none */

@@ -24,9 +24,13 @@ struct url {
 	const char *path; /* with the query, at least "/" */
 	const char *
 	        authority; /* host[:port] as a Host: header wants it: no port that is the default */
+	const char *unix_socket; /* path to connect to instead of the host; NULL: none */
 };
 
-/* A text without a scheme is taken as http. Errors are ERR_USAGE. */
+/*
+ * A text without a scheme is taken as http; unix_socket stays NULL, for the caller to set. Errors
+ * are ERR_USAGE.
+ */
 bool url_parse(const char *text, struct arena *run, struct url *ret_url, struct err *err) NODISCARD;
 
 #endif

@@ -36,7 +36,8 @@ static void describe(const struct http *http, enum http_result result, const str
 		buf_add_c(&text, "in the head");
 	else
 		buf_printf(&text, "%d %s%s%s", http->status, http->keep_alive ? "keep" : "close",
-		        http->event_stream ? " events" : "", result == HTTP_MORE ? " more" : "");
+		        http->json_lines ? " lines" : http->event_stream ? " events" : "",
+		        result == HTTP_MORE ? " more" : "");
 	if (body->len || (result != HTTP_ERROR && http->head_done))
 		buf_printf(&text, " '%.*s'", STR_ARG(buf_str(body)));
 	if (n_left && result == HTTP_DONE)
@@ -326,7 +327,13 @@ static void event_streams_are_told_by_their_media_type(void)
 	                "200 close events ''" },
 	        { INPUT(HEAD "Content-Type: text/event-streams\r\n\r\n"), "200 close ''" },
 	        { INPUT(HEAD "Content-Type: text/plain; x=text/event-stream\r\n\r\n"),
-	                "200 close ''" });
+	                "200 close ''" },
+	        { INPUT(HEAD "Content-Type: application/x-ndjson\r\n\r\n"),
+	                "200 close lines ''" },
+	        { INPUT(HEAD "Content-Type: application/ndjson; charset=utf-8\r\n\r\n"),
+	                "200 close lines ''" },
+	        { INPUT(HEAD "Content-Type: application/jsonl\r\n\r\n"), "200 close lines ''" },
+	        { INPUT(HEAD "Content-Type: application/json\r\n\r\n"), "200 close ''" });
 }
 
 static void an_answer_that_breaks_off_in_its_head_is_an_error(void)

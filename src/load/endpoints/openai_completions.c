@@ -15,7 +15,11 @@ static void write_body(struct buf *out, const struct prompt *p,
 
 const struct endpoint endpoint_openai_completions = {
 	.name = "openai-completions",
+	.base = "/v1",
 	.path = "/v1/completions",
+	.known_by = { "/completions" },
+	.models_path = "/v1/models",
+	.model_keys = { "data", "id" },
 	.can_stream = true,
 	.makes_tokens = true,
 	.needs_model = true,
