@@ -57,3 +57,19 @@ double rng_normal(struct rng *rng)
 	double radius = sqrt(2 * rng_exponential(rng));
 	return radius * cos(2 * M_PI * rng_uniform(rng));
 }
+
+double rng_gamma(struct rng *rng, double shape)
+{
+	if (shape < 1)
+		return rng_gamma(rng, shape + 1) * exp(-rng_exponential(rng) / shape);
+	double d = shape - 1.0 / 3, c = 1 / sqrt(9 * d);
+	for (;;) {
+		double x = rng_normal(rng), v = 1 + c * x;
+		if (v <= 0)
+			continue;
+		v = v * v * v;
+		/* The quick test of the paper only saves logarithms. */
+		if (-rng_exponential(rng) < x * x / 2 + d - d * v + d * log(v))
+			return d * v;
+	}
+}

@@ -22,5 +22,13 @@ uint64_t rng_below(struct rng *rng, uint64_t n);
 double rng_exponential(struct rng *rng);
 /* Normal with mean 0 and deviation 1. Source: Box and Muller 1958. */
 double rng_normal(struct rng *rng);
+/*
+ * Gamma with the given shape and scale 1, so that mean and variance are the shape.
+ *
+ * shape    > 0
+ * source   Marsaglia and Tsang 2000, A simple method for generating gamma variables; below 1 by
+ *          the power of a uniform that they give in section 6
+ */
+double rng_gamma(struct rng *rng, double shape);
 
 #endif

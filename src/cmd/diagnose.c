@@ -122,7 +122,6 @@ static int run_diagnose(const struct diagnose_options *options, const struct cmd
 	struct diagnose_config config = {
 		.load = options->load.config,
 		.concurrency = options->load.concurrency,
-		.rate_per_s = options->load.rate_per_s,
 		.budget_ns = options->budget_ns,
 	};
 	struct diagnosis d;
@@ -130,6 +129,8 @@ static int run_diagnose(const struct diagnose_options *options, const struct cmd
 	AUTO(auto_buf) struct buf json = { 0 };
 	config.load.check_client = true;
 	if (options->sla && !sla_parse(options->sla, run, &config.sla, &err))
+		return cmd_fail(&err);
+	if (!load_options_level_rate(&options->load, run, &config.rate_per_s, &err))
 		return cmd_fail(&err);
 	if (config.concurrency > 0 && config.rate_per_s > 0) {
 		err_set(&err, ERR_USAGE, _("'--concurrency' and '--rate' exclude each other"));

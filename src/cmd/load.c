@@ -84,6 +84,16 @@ static int judge(const struct load_run *r)
 	return 0;
 }
 
+/* A run by time is exported as long as it is, one by number up to its last request. */
+static bool export_schedule(const struct load_options *options, const struct load_shape *shape,
+	struct err *err)
+{
+	AUTO(auto_buf) struct buf csv = { 0 };
+	return arrival_export(&shape->arrival, shape->rate_per_s, (uint64_t)options->config.seed,
+		       shape->duration_ns, shape->requests, &csv, err) &&
+		cmd_write(options->export_schedule, buf_str(&csv), err);
+}
+
 static bool measure(const struct load_options *options, struct arena *run, struct load_run *r,
 	struct err *err)
 {
@@ -94,7 +104,8 @@ static bool measure(const struct load_options *options, struct arena *run, struc
 	};
 	struct load_shape shape;
 	struct load *load;
-	if (!load_options_shape(options, &shape, err) ||
+	if (!load_options_shape(options, run, &shape, err) ||
+		(options->export_schedule && !export_schedule(options, &shape, err)) ||
 		!load_open(&options->config, run, &load, err))
 		return false;
 	cmd_catch_signals();

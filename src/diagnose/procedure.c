@@ -281,7 +281,7 @@ static void measure_ramp(struct procedure *p)
 
 static const struct load_run *measure_rate(struct procedure *p, double rate_per_s)
 {
-	struct load_shape shape = { .rate_per_s = rate_per_s, .poisson = true };
+	struct load_shape shape = { .rate_per_s = rate_per_s, .arrival = { ARRIVAL_POISSON } };
 	struct err err;
 	double latency_s = run_latency_ms(p->ev->alone) / 1000;
 	double window = window_s(p, POINT_REQUESTS, rate_per_s, latency_s, alone_share);
@@ -392,8 +392,8 @@ static void measure_raised(struct procedure *p, const struct load_run *op)
 	double more = anchor(ANCHOR_RAISED);
 	struct load_shape a = { .concurrency = op->concurrency }, b = { 0 };
 	if (op->concurrency == 0) {
-		a = (struct load_shape){ .rate_per_s = op->rate_per_s, .poisson = true };
-		b = (struct load_shape){ .rate_per_s = more * op->rate_per_s, .poisson = true };
+		a = (struct load_shape){ .rate_per_s = op->rate_per_s, .arrival = { ARRIVAL_POISSON } };
+		b = (struct load_shape){ .rate_per_s = more * op->rate_per_s, .arrival = { ARRIVAL_POISSON } };
 	} else {
 		b.concurrency = (int64_t)ceil(more * (double)op->concurrency);
 	}

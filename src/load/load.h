@@ -13,6 +13,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "base/opt.h"
+#include "load/arrival.h"
 #include "record/load_run.h"
 
 #include <stdatomic.h>
@@ -46,8 +47,8 @@ struct load_config {
 /* How the load is applied in one measurement. */
 struct load_shape {
 	int64_t concurrency;  /* closed loop, when rate_per_s is 0 */
-	double rate_per_s;    /* open loop */
-	bool poisson;         /* else constant */
+	double rate_per_s;    /* open loop: the level rate, or the mean of one that changes */
+	struct arrival_law arrival; /* of the open loop */
 	int64_t max_in_flight; /* open loop; 0: as many as needed */
 	int64_t duration_ns;  /* of the window; 0: until requests are done */
 	int64_t requests;     /* in the window; 0: until the duration has passed */

@@ -4,6 +4,7 @@
 #include "base/i18n.h"
 #include "base/units.h"
 #include "load/endpoint.h"
+#include "load/schedule.h"
 #include "load/worker.h"
 
 #include <string.h>
@@ -55,9 +56,10 @@ const struct opt load_shape_rows[] = {
 	{ OPT(struct load_options, concurrency, OPT_INT, 'c', "concurrency", "N",
 		N_("closed loop: N requests in flight, each followed by the next (default 8)")),
 		.min = 1, .max = LOAD_CONNECTIONS_MAX },
-	{ OPT(struct load_options, rate_per_s, OPT_DOUBLE, 0, "rate", "R",
-		N_("open loop: R requests a second, whether the service keeps up or not")),
-		.min = 1e-3, .max = 1e7 },
+	{ OPT(struct load_options, rate, OPT_STRING, 0, "rate", "R|A..B|R@T,...",
+		N_("open loop: R requests a second, whether the service keeps up or not; A..B: from A to "
+		   "B over the duration; R@T,R@T,...: in straight lines from rate to rate, such as "
+		   "10@0s,200@60s,200@90s")) },
 	{ OPT(struct load_options, config.threads, OPT_INT, 0, "threads", "N",
 		N_("load threads (default 1)")),
 		.min = 1, .max = LOAD_THREADS_MAX },
@@ -65,11 +67,18 @@ const struct opt load_shape_rows[] = {
 const size_t load_n_shape_rows = ARRAY_LEN(load_shape_rows);
 
 const struct opt load_window_rows[] = {
-	{ OPT(struct load_options, arrival, OPT_CHOICE, 0, "arrival", "constant|poisson",
-		N_("with --rate: even spacing or a Poisson process (default poisson)")),
-		.choices = "constant|poisson" },
+	{ OPT(struct load_options, arrival, OPT_STRING, 0, "arrival",
+		"constant|poisson|gamma:CV|schedule:FILE",
+		N_("with --rate: even spacing, a Poisson process (default), or gaps with that "
+		   "coefficient of variation; schedule:FILE instead of --rate: the moments and lengths "
+		   "of a recorded trace (Mooncake, Azure, BurstGPT), or seconds, one number a line")) },
+	{ OPT(struct load_options, time_scale, OPT_DOUBLE, 0, "time-scale", "X",
+		N_("play the schedule X times as fast (default 1)")),
+		.min = 1e-3, .max = 1e6 },
+	{ OPT(struct load_options, export_schedule, OPT_STRING, 0, "export-schedule", "FILE",
+		N_("write the planned moments as CSV, which --arrival schedule:FILE repeats")) },
 	{ OPT(struct load_options, max_in_flight, OPT_INT, 0, "max-in-flight", "N",
-		N_("with --rate: never more than N at a time; arrivals then wait in the client, which "
+		N_("in an open loop: never more than N at a time; arrivals then wait in the client, which "
 		   "response_ms shows")),
 		.min = 1, .max = LOAD_CONNECTIONS_MAX },
 	{ OPT_HEADING, .help = N_("How long:") },
@@ -81,7 +90,7 @@ const struct opt load_window_rows[] = {
 		.min = 1, .max = 1e12 },
 	{ OPT(struct load_options, warmup, OPT_STRING, 0, "warmup", "auto|none|N|DURATION",
 		N_("discard the first requests: until latency has settled, none, N requests or a time "
-		   "(default auto)")) },
+		   "(default auto; none with a schedule or a rate that changes)")) },
 	{ OPT_HEADING, .help = N_("What is judged:") },
 	{ OPT(struct load_options, config.slo, OPT_STRING, 0, "slo", "ttft=T,itl=T,e2e=T",
 		N_("objectives that a good request meets all of; reports goodput")) },
@@ -97,7 +106,7 @@ void load_options_init(struct load_options *o)
 		.config = { .stream = true, .timeout_ns = 60 * NS_PER_S, .seed = 1 },
 		.check_client = "auto",
 		.arrival = "poisson",
-		.warmup = "auto",
+		.time_scale = 1,
 	};
 }
 
@@ -119,26 +128,85 @@ static bool parse_warmup(const char *text, struct load_shape *shape, struct err 
 	return true;
 }
 
-bool load_options_shape(const struct load_options *o, struct load_shape *ret_shape, struct err *err)
+static bool exclude(bool a, bool b, const char *what, struct err *err)
+{
+	return !(a && b) || err_set(err, ERR_USAGE, "%s", what);
+}
+
+static bool check_shape(const struct load_options *o, bool open_loop, bool schedule, struct err *err)
+{
+	return exclude(o->concurrency > 0, o->rate != NULL,
+		       _("'--concurrency' and '--rate' exclude each other"), err) &&
+		exclude(o->concurrency > 0, schedule,
+			_("'--concurrency' and '--arrival schedule' exclude each other"), err) &&
+		exclude(o->rate != NULL, schedule,
+			_("'--rate' and '--arrival schedule' exclude each other: the schedule says when"),
+			err) &&
+		exclude(o->duration_ns > 0, o->requests > 0,
+			_("'--duration' and '--requests' exclude each other"), err) &&
+		exclude(o->max_in_flight > 0, !open_loop,
+			_("'--max-in-flight' goes with '--rate' or '--arrival schedule'"), err) &&
+		exclude(o->time_scale != 1, !schedule,
+			_("'--time-scale' goes with '--arrival schedule'"), err) &&
+		exclude(o->export_schedule != NULL, !open_loop,
+			_("'--export-schedule' goes with '--rate' or '--arrival schedule'"), err);
+}
+
+/* The mean of a schedule, which a run reports as its rate. */
+static double schedule_rate(const struct schedule *s)
+{
+	double span_s = (double)s->rows[s->n - 1].at_ns / 1e9;
+	return span_s > 0 ? (double)s->n / span_s : (double)s->n;
+}
+
+/* What the user left open: a schedule is played to its end, anything else for a while. */
+static void fill_window(const struct load_options *o, struct load_shape *shape)
+{
+	if (o->duration_ns > 0 || o->requests > 0)
+		return;
+	if (shape->arrival.schedule)
+		shape->requests = (int64_t)shape->arrival.schedule->n;
+	else
+		shape->duration_ns = LOAD_DEFAULT_DURATION_S * NS_PER_S;
+}
+
+bool load_options_shape(const struct load_options *o, struct arena *run,
+	struct load_shape *ret_shape, struct err *err)
 {
 	struct load_shape shape = {
 		.concurrency = o->concurrency > 0 ? o->concurrency : LOAD_DEFAULT_CONCURRENCY,
-		.rate_per_s = o->rate_per_s,
-		.poisson = strcmp(o->arrival, "poisson") == 0,
 		.max_in_flight = o->max_in_flight,
 		.duration_ns = o->duration_ns,
 		.requests = o->requests,
 	};
-	if (o->concurrency > 0 && o->rate_per_s > 0)
-		return err_set(err, ERR_USAGE, _("'--concurrency' and '--rate' exclude each other"));
-	if (o->duration_ns > 0 && o->requests > 0)
-		return err_set(err, ERR_USAGE, _("'--duration' and '--requests' exclude each other"));
-	if (o->max_in_flight > 0 && o->rate_per_s <= 0)
-		return err_set(err, ERR_USAGE, _("'--max-in-flight' goes with '--rate'"));
-	if (shape.duration_ns == 0 && shape.requests == 0)
-		shape.duration_ns = LOAD_DEFAULT_DURATION_S * NS_PER_S;
-	if (!parse_warmup(o->warmup, &shape, err))
+	struct arrival_law *law = &shape.arrival;
+	if (!arrival_parse(o->arrival, o->time_scale, run, law, err))
+		return false;
+	bool schedule = law->kind == ARRIVAL_SCHEDULE;
+	if (!check_shape(o, o->rate || schedule, schedule, err))
+		return false;
+	fill_window(o, &shape);
+	if (o->rate && !arrival_parse_rate(o->rate, shape.duration_ns, run, law, &shape.rate_per_s, err))
+		return false;
+	if (schedule)
+		shape.rate_per_s = schedule_rate(law->schedule);
+	/* Nothing settles while the load changes. */
+	const char *warmup = schedule || law->n_knots > 0 ? "none" : "auto";
+	if (!parse_warmup(o->warmup ? o->warmup : warmup, &shape, err))
 		return false;
 	*ret_shape = shape;
 	return true;
+}
+
+bool load_options_level_rate(const struct load_options *o, struct arena *run, double *ret_per_s,
+	struct err *err)
+{
+	struct arrival_law law = { 0 };
+	*ret_per_s = 0;
+	if (!o->rate)
+		return true;
+	if (!arrival_parse_rate(o->rate, 0, run, &law, ret_per_s, err))
+		return false;
+	return law.n_knots == 0 ||
+		err_set(err, ERR_USAGE, _("'--rate' takes one number here, not '%s'"), o->rate);
 }

@@ -11,12 +11,14 @@ struct load_options {
 	struct load_config config;
 	const char *check_client; /* "auto" or "off" */
 	int64_t concurrency;      /* 0: not given */
-	double rate_per_s;        /* 0: not given */
+	const char *rate;         /* likewise NULL */
 	const char *arrival;
+	double time_scale;
+	const char *export_schedule; /* a file, or NULL */
 	int64_t max_in_flight;
 	int64_t duration_ns; /* 0: not given */
 	int64_t requests;    /* 0: not given */
-	const char *warmup;
+	const char *warmup; /* NULL: not given */
 };
 
 enum { LOAD_DEFAULT_CONCURRENCY = 8, LOAD_DEFAULT_DURATION_S = 10 };
@@ -36,8 +38,16 @@ extern const size_t load_n_shape_rows;
 extern const struct opt load_window_rows[];
 extern const size_t load_n_window_rows;
 
-/* The shape that the options ask for; ERR_USAGE when they contradict each other. */
-bool load_options_shape(const struct load_options *o, struct load_shape *ret_shape,
+/*
+ * The shape that the options ask for; a schedule is read.
+ *
+ * errors   ERR_USAGE when they contradict each other, ERR_INPUT for a schedule's file
+ */
+bool load_options_shape(const struct load_options *o, struct arena *run,
+	struct load_shape *ret_shape, struct err *err) NODISCARD;
+
+/* '--rate' where only a level one makes sense; 0 when none was given. */
+bool load_options_level_rate(const struct load_options *o, struct arena *run, double *ret_per_s,
 	struct err *err) NODISCARD;
 
 #endif

@@ -57,7 +57,7 @@ static bool is_late(const struct load_run *r)
 }
 
 /*
- * Fewer requests than planned, beyond the chance of a Poisson process. Sends that had to wait
+ * Fewer requests than planned, beyond the chance of the arrivals. Sends that had to wait
  * because the user's own cap was reached are no fault of the client, and the window of a run by
  * requests reaches to the last answer, when long nothing is sent any more.
  */
@@ -65,8 +65,9 @@ static bool falls_behind(const struct load_shape *shape, const struct load_run *
 {
 	double planned = r->client.offered_per_s * r->window.duration_s;
 	double sent = (double)r->requests.attempted;
+	double spread = fmax(1, shape->arrival.cv);
 	return !isnan(planned) && shape->requests == 0 && r->max_in_flight == 0 && !r->partial &&
-		sent < achieved_ratio_min * planned && sent < planned - 4 * sqrt(planned);
+		sent < achieved_ratio_min * planned && sent < planned - 4 * spread * sqrt(planned);
 }
 
 static void judge(struct load_run *r, enum load_client_verdict verdict, const char *why)

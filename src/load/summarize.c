@@ -137,6 +137,17 @@ static void fill_throughput(const struct load *load, const struct load_shape *sh
 	}
 }
 
+/* Of the window: a rate that changes offers another load in the window than in the whole run. */
+static double offered_per_s(const struct load_shape *shape, const struct load_run *r)
+{
+	const struct load_window *w = &r->window;
+	if (shape->rate_per_s <= 0 || w->duration_s <= 0)
+		return shape->rate_per_s > 0 ? shape->rate_per_s : NAN;
+	return arrival_expected(&shape->arrival, shape->rate_per_s, w->warmup_s,
+		       w->warmup_s + w->duration_s) /
+		w->duration_s;
+}
+
 static void fill_client(const struct load_shape *shape, const struct load_shared *shared,
 	struct load_run *r, const struct totals *t)
 {
@@ -149,7 +160,7 @@ static void fill_client(const struct load_shape *shape, const struct load_shared
 		NAN;
 	client->busiest_thread_ratio = t->busiest_ratio;
 	client->threads = shared->n_threads;
-	client->offered_per_s = shape->rate_per_s > 0 ? shape->rate_per_s : NAN;
+	client->offered_per_s = offered_per_s(shape, r);
 	client->achieved_per_s = s > 0 ? (double)c->attempted / s : 0;
 	client->little_ratio =
 		c->window_latency_s > 0 ? c->in_flight_integral_s / c->window_latency_s : NAN;
@@ -181,7 +192,7 @@ static void fill_config(const struct load *load, const struct load_shape *shape,
 	r->model = load->model;
 	r->concurrency = open_loop ? 0 : shape->concurrency;
 	r->rate_per_s = open_loop ? shape->rate_per_s : NAN;
-	r->arrival = !open_loop ? "closed" : shape->poisson ? "poisson" : "constant";
+	r->arrival = open_loop ? arrival_text(&shape->arrival) : "closed";
 	r->seed = load->config.seed;
 	r->max_in_flight = shape->max_in_flight;
 	r->stream = load->streaming;

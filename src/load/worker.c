@@ -66,7 +66,8 @@ struct engine {
 	int64_t n_busy, n_streaming;
 	int64_t level_ns; /* since when the two levels hold */
 	struct arrival arrival;
-	int64_t next_due_ns;
+	int64_t next_due_ns;   /* INT64_MAX: no request is left */
+	int64_t next_arrival;  /* its number in the whole process */
 	int64_t realtime_offset_ns; /* realtime clock - monotonic clock */
 	int64_t offset_read_ns;
 	bool exhausted; /* no request is left to send */
@@ -666,6 +667,12 @@ static struct slot *free_slot(struct engine *e)
 	return e->n_slots < own_cap ? new_slot(e) : NULL;
 }
 
+static void plan_next(struct engine *e)
+{
+	int64_t t = arrival_next_ns(&e->arrival, &e->next_arrival);
+	e->next_due_ns = t == ARRIVAL_END ? INT64_MAX : e->shared->start_ns + t;
+}
+
 /* Sends all arrivals that are due. */
 static void send_due(struct engine *e, int64_t now_ns)
 {
@@ -674,7 +681,7 @@ static void send_due(struct engine *e, int64_t now_ns)
 		if (!s)
 			return;
 		int64_t due = e->next_due_ns;
-		e->next_due_ns = e->shared->start_ns + arrival_next_ns(&e->arrival);
+		plan_next(e);
 		if (due >= window_end(e)) {
 			e->exhausted = true;
 			s->next = e->idle;
@@ -683,6 +690,8 @@ static void send_due(struct engine *e, int64_t now_ns)
 		}
 		dispatch(e, s, due);
 	}
+	if (e->next_due_ns == INT64_MAX)
+		e->exhausted = true;
 }
 
 static void resume_paused(struct engine *e, int64_t now_ns)
@@ -743,9 +752,9 @@ static void start_slots(struct engine *e)
 	int64_t now = clock_now_ns();
 	e->level_ns = now;
 	if (e->shared->shape->rate_per_s > 0) {
-		arrival_init(&e->arrival, e->shared->shape->rate_per_s, e->shared->shape->poisson,
+		arrival_init(&e->arrival, &e->shared->shape->arrival, e->shared->shape->rate_per_s,
 			(uint64_t)e->shared->seed, e->w->index, e->shared->n_threads);
-		e->next_due_ns = e->shared->start_ns + arrival_next_ns(&e->arrival);
+		plan_next(e);
 		return;
 	}
 	for (int64_t i = 0; i < e->w->n_slots; i++)

@@ -123,7 +123,8 @@ struct load_run {
 	/* config */
 	int64_t concurrency; /* 0 in an open loop */
 	double rate_per_s;   /* NAN in a closed loop */
-	const char *arrival; /* "closed", "constant", "poisson" */
+	const char *arrival; /* "closed", "constant", "poisson", "gamma:2", "schedule:FILE"; with a
+			       rate that changes "poisson rate:10..200" */
 	int64_t seed;
 	int64_t max_in_flight; /* 0: no cap */
 	bool stream;

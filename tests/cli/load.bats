@@ -48,6 +48,45 @@ near() {
 	jq -e '.response_ms.p95 > 400 and .latency_ms.p95 < 100' "$TEMP/r.json"
 }
 
+@test "a schedule is sent as it says, whatever the number of threads, and ends the run" {
+	start_serve --simulate tests/data/simulate/stall.json --schedule-log "$TEMP/log.jsonl"
+	printf 'seconds,input_tokens,output_tokens\n' >"$TEMP/s.csv"
+	for i in 0 1 2 3 4 5 6 7 8 9; do echo "$((i / 5 * 2)).$i,8,1"; done >>"$TEMP/s.csv"
+	venturi load "$SERVE_URL/v1/completions" --no-stream --arrival "schedule:$TEMP/s.csv" --time-scale 4 \
+		--threads 3 --export-schedule "$TEMP/again.csv" --json "$TEMP/r.json" -q
+	stop_serve
+	jq -e '.requests.attempted == 10 and .window.warmup_requests == 0
+		and (.config.arrival | startswith("schedule:"))
+		and .fingerprint."load.arrival" == .config.arrival
+		and ([.series[].requests] | add) == 10' "$TEMP/r.json"
+	[ "$(wc -l <"$TEMP/log.jsonl")" -eq 10 ]
+	# The service saw each of them within 50 ms of a quarter of its moment, from the first on.
+	paste <(jq .received_ns "$TEMP/log.jsonl" | sort -n) <(tail -n +2 "$TEMP/s.csv" | cut -d, -f1 | sort -n) |
+		awk 'NR == 1 { origin = $1 }
+			{ d = ($1 - origin) / 1e9 - $2 / 4; if (d < -0.05 || d > 0.05) { print; bad = 1 } }
+			END { exit bad || NR != 10 }'
+	diff <(cut -d, -f1 "$TEMP/again.csv" | tail -n +2) \
+		<(cut -d, -f1 "$TEMP/s.csv" | tail -n +2 | sort -n | awk '{ printf "%.9f\n", $1 / 4 }')
+}
+
+@test "a rate that changes offers what it says inside the window" {
+	start_serve --simulate tests/data/simulate/stall.json
+	venturi load "$SERVE_URL/v1/completions" --no-stream --rate 20..60 --arrival constant -d 2s \
+		--output-tokens 1 --json "$TEMP/r.json" -q
+	jq -e '.requests.attempted == 80 and .client.offered_per_s == 40 and .config.rate == 40
+		and .config.arrival == "constant rate:20..60"' "$TEMP/r.json"
+}
+
+@test "arrivals that make no sense are refused" {
+	for words in "--rate 0" "--rate x" "--rate 1..2 -n 5" "--rate 1@1s,2@0s" "--arrival gamma:x --rate 1" \
+		"--arrival schedule:README.md" "--time-scale 2 --rate 1" "--export-schedule x" "--max-in-flight 2"; do
+		# shellcheck disable=SC2086
+		run venturi load http://127.0.0.1:1 $words
+		echo "$words: $status $output"
+		[ "$status" -eq 2 ] || { [ "$words" = "--arrival schedule:README.md" ] && [ "$status" -eq 3 ]; }
+	done
+}
+
 @test "Ctrl-C keeps what was measured and says that it is partial" {
 	start_serve --simulate tests/data/simulate/bimodal.json
 	venturi load "$SERVE_URL/v1/completions" --no-stream -c 4 -d 60s --warmup none --json "$TEMP/r.json" -q &

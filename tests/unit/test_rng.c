@@ -48,6 +48,25 @@ static void draws_have_the_moments_of_their_distributions(void)
 	check_moments(rng_normal, 0, 1, 3);
 }
 
+/* The n-th moment is shape (shape + 1) ... (shape + n - 1). */
+static void gamma_draws_have_their_moments_at_any_shape(void)
+{
+	static const double shapes[] = { 1.0 / 16, 0.25, 0.99, 1, 1.5, 4, 100 };
+	for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
+		double k = shapes[i], square = k * (k + 1), fourth = square * (k + 2) * (k + 3);
+		double sum = 0, squares = 0;
+		struct rng rng;
+		rng_init(&rng, 30 + i);
+		for (int n = 0; n < N; n++) {
+			double x = rng_gamma(&rng, k);
+			sum += x;
+			squares += x * x;
+		}
+		CHECK_NEAR(sum / N, k, 5 * sqrt(k / N));
+		CHECK_NEAR(squares / N, square, 5 * sqrt((fourth - square * square) / N));
+	}
+}
+
 static void normal_tails_are_as_heavy_as_they_should_be(void)
 {
 	struct rng rng;
@@ -107,6 +126,7 @@ int main(void)
 	TAP_RUN(the_generator_is_xoshiro256starstar);
 	TAP_RUN(the_seed_goes_through_splitmix64);
 	TAP_RUN(draws_have_the_moments_of_their_distributions);
+	TAP_RUN(gamma_draws_have_their_moments_at_any_shape);
 	TAP_RUN(normal_tails_are_as_heavy_as_they_should_be);
 	TAP_RUN(uniform_draws_stay_below_one);
 	TAP_RUN(draws_below_n_are_even);
