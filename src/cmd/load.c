@@ -102,11 +102,14 @@ static bool measure(const struct load_options *options, struct arena *run, struc
 		.progress = on_progress,
 		.ctx = (void *)options,
 	};
+	struct load_config config = options->config;
 	struct load_shape shape;
 	struct load *load;
-	if (!load_options_shape(options, run, &shape, err) ||
-		(options->export_schedule && !export_schedule(options, &shape, err)) ||
-		!load_open(&options->config, run, &load, err))
+	if (!load_options_shape(options, run, &shape, err))
+		return false;
+	config.schedule = shape.arrival.schedule;
+	if ((options->export_schedule && !export_schedule(options, &shape, err)) ||
+		!load_open(&config, run, &load, err))
 		return false;
 	cmd_catch_signals();
 	bool ok = load_measure(load, &shape, &hooks, run, r, err);

@@ -30,6 +30,10 @@ struct load_config {
 	const char *input_file;    /* --input */
 	const char *input_tokens;  /* --input-tokens */
 	const char *output_tokens; /* --output-tokens */
+	double prefix_ratio;       /* --prefix-share: of each synthetic prompt */
+	int64_t n_prefixes;        /* --prefix-count; 0: one */
+	bool salt;                 /* synthetic prompts differ from those of all other requests */
+	const struct schedule *schedule; /* whose lengths are sent; NULL: none */
 	const char *data;          /* --data: body for --api http, @FILE reads it */
 	const char *tensors;       /* --tensors: "json" or "binary"; NULL: JSON */
 	const char *unix_socket;   /* --unix-socket: where to connect; NULL: to the URL's host */

@@ -28,6 +28,15 @@ const struct opt load_workload_rows[] = {
 		   "lognormal:MEAN,CV, file:PATH (default 64)")) },
 	{ OPT(struct load_options, config.output_tokens, OPT_STRING, 0, "output-tokens", "DIST",
 		N_("tokens to ask for in an answer, likewise (default 64)")) },
+	{ OPT(struct load_options, config.prefix_ratio, OPT_DOUBLE, 0, "prefix-share", "SHARE",
+		N_("share of each synthetic prompt, 0 to 1, that it has in common with others (default 0)")),
+		.min = 0, .max = 1 },
+	{ OPT(struct load_options, config.n_prefixes, OPT_INT, 0, "prefix-count", "N",
+		N_("with --prefix-share: how many different beginnings there are (default 1)")),
+		.min = 1, .max = 1e9 },
+	{ OPT(struct load_options, config.salt, OPT_FLAG, 0, "salt", NULL,
+		N_("make synthetic prompts differ from those of every other request and run, so that no "
+		   "cache helps (default; --no-salt: the same seed sends the same)")) },
 	{ OPT(struct load_options, config.data, OPT_STRING, 0, "data", "TEXT|@FILE",
 		N_("body to POST with --api http (default: GET without a body)")) },
 	{ OPT(struct load_options, config.tensors, OPT_CHOICE, 0, "tensors", "json|binary",
@@ -103,7 +112,7 @@ const size_t load_n_window_rows = ARRAY_LEN(load_window_rows);
 void load_options_init(struct load_options *o)
 {
 	*o = (struct load_options){
-		.config = { .stream = true, .timeout_ns = 60 * NS_PER_S, .seed = 1 },
+		.config = { .stream = true, .salt = true, .timeout_ns = 60 * NS_PER_S, .seed = 1 },
 		.check_client = "auto",
 		.arrival = "poisson",
 		.time_scale = 1,

@@ -221,6 +221,7 @@ static void fill_fingerprint(const struct load *load, struct arena *run, struct 
 	if (load->config.tensors)
 		fingerprint_set(fp, run, "load.tensors", "%s", load->config.tensors);
 	fingerprint_set(fp, run, "load.output", "%s", r->output);
+	fingerprint_set(fp, run, "load.salt", "%s", load->workload.salted ? "yes" : "no");
 	fingerprint_set(fp, run, "load.stream", "%s", r->stream ? "yes" : "no");
 	fingerprint_set(fp, run, "load.seed", "%lld", (long long)r->seed);
 	for (size_t i = 0; i < load->config.tags.n; i++) {

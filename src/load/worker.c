@@ -32,9 +32,10 @@ struct slot {
 	struct conn conn;
 	struct exchange x;
 	enum slot_state state;
-	struct str out;      /* what is left to send */
-	struct buf salted;   /* the request with its own salt */
-	const struct workload_item *item;
+	struct str request;
+	struct str out;      /* what is left of it to send */
+	struct buf written;  /* the request, where it is made for this slot */
+	int64_t arrival;     /* open loop: number of the request among the planned ones */
 	int64_t ticket;      /* number of the request since the start */
 	int64_t connect_ns;  /* when the connection under way was started */
 	int64_t answers;     /* on this connection */
@@ -407,15 +408,9 @@ static void count_sent(struct engine *e, struct slot *s)
 
 static void write_request(struct engine *e, struct slot *s)
 {
-	const struct workload *w = e->shared->workload;
-	s->item = &w->items[(size_t)s->ticket % w->n];
-	s->out = s->item->request;
-	if (s->item->salt_at < 0)
-		return;
-	buf_clear(&s->salted);
-	buf_add(&s->salted, s->item->request);
-	workload_salt(s->salted.s + s->item->salt_at, e->shared->nonce, (uint64_t)s->ticket);
-	s->out = buf_str(&s->salted);
+	s->request = workload_request(e->shared->workload, s->ticket, s->arrival, e->shared->nonce,
+		&s->written);
+	s->out = s->request;
 }
 
 /* Closed loop: planned_ns is when the slot came free. Open loop: when the request is due. */
@@ -456,7 +451,7 @@ static bool retry(struct engine *e, struct slot *s)
 	conn_close(&s->conn);
 	s->retried = true;
 	e->counts->retried += s->in_window;
-	s->out = s->item->salt_at < 0 ? s->item->request : buf_str(&s->salted);
+	s->out = s->request;
 	start_connection(e, s, clock_now_ns());
 	return true;
 }
@@ -681,6 +676,7 @@ static void send_due(struct engine *e, int64_t now_ns)
 		if (!s)
 			return;
 		int64_t due = e->next_due_ns;
+		s->arrival = e->next_arrival;
 		plan_next(e);
 		if (due >= window_end(e)) {
 			e->exhausted = true;
@@ -801,7 +797,7 @@ static void close_slots(struct engine *e)
 		e->w->connections_served += s->served;
 		conn_close(&s->conn);
 		exchange_release(&s->x);
-		buf_release(&s->salted);
+		buf_release(&s->written);
 	}
 	for (int64_t i = 0; i < e->n_chunks; i++)
 		free(e->chunks[i]);

@@ -48,7 +48,7 @@ struct load_shared {
 	bool streaming;
 	int64_t timeout_ns;
 	int64_t seed;
-	uint64_t nonce; /* of the salts */
+	uint64_t nonce; /* of the prompts */
 	int n_threads;
 	int64_t start_ns; /* of the warm-up; arrivals count from here */
 

@@ -7,6 +7,7 @@
 #include "text/json_scan.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -15,6 +16,11 @@ _Static_assert(sizeof(salt_mark) == SALT_LEN + 1, "the mark is as long as a salt
 
 static const char default_input_tokens[] = "64";
 static const char default_output_tokens[] = "64";
+
+enum { LENGTH_DIGITS = 10 }; /* of a body: fewer get blanks before them, which HTTP allows */
+
+/* What a part of a prompt is, for its key. */
+enum part { PART_UNIQUE, PART_PREFIX, PART_BLOCK };
 
 uint64_t workload_nonce(void)
 {
@@ -25,14 +31,70 @@ uint64_t workload_nonce(void)
 	return nonce;
 }
 
-void workload_salt(char *at, uint64_t nonce, uint64_t n)
+static void write_salt(char *at, uint64_t key)
 {
 	static const char digits[] = "abcdefghijklmnopqrstuvwxyz012345";
-	struct rng rng;
-	rng_init(&rng, nonce + n * UINT64_C(0x9e3779b97f4a7c15));
-	uint64_t bits = rng_u64(&rng);
-	for (int i = 0; i < SALT_LEN; i++, bits >>= 5)
-		at[i] = digits[bits & 31];
+	for (int i = 0; i < SALT_LEN; i++, key >>= 5)
+		at[i] = digits[key & 31];
+}
+
+/* The text of prompt i: what it shares with others, then what it has alone. */
+static void add_text(const struct workload *w, size_t i, int64_t ticket, uint64_t nonce,
+	struct buf *out)
+{
+	const struct schedule_row *row = w->schedule ? &w->schedule->rows[i] : NULL;
+	int64_t left = w->prompts[i].input_tokens;
+	uint64_t seed = w->salted ? nonce : w->seed;
+	uint64_t number = w->salted ? (uint64_t)ticket : i;
+	size_t start = out->len;
+	for (uint32_t b = 0; row && b < row->n_blocks && left > 0; b++) {
+		uint64_t id = (uint64_t)w->schedule->blocks[row->first_block + b];
+		int64_t n = left < w->schedule->block_tokens ? left : w->schedule->block_tokens;
+		prompt_text_add(&w->text, prompt_text_key(seed, PART_BLOCK, id), n,
+			out->len == start, out);
+		left -= n;
+	}
+	if (w->prefix_ratio > 0) {
+		int64_t n = llround(w->prefix_ratio * (double)left);
+		uint64_t id = prompt_text_key(w->seed, PART_PREFIX, number) % (uint64_t)w->n_prefixes;
+		prompt_text_add(&w->text, prompt_text_key(seed, PART_PREFIX, id), n, true, out);
+		left -= n;
+	}
+	prompt_text_add(&w->text, prompt_text_key(seed, PART_UNIQUE, number), left,
+		out->len == start, out);
+}
+
+static struct str frame_text(const struct workload *w, size_t i, int64_t ticket, uint64_t nonce,
+	struct buf *out)
+{
+	const struct workload_frame *f = &w->frames[w->prompts[i].frame];
+	char digits[LENGTH_DIGITS + 1];
+	buf_clear(out);
+	buf_add(out, f->before);
+	size_t length_at = out->len;
+	buf_add_blanks(out, LENGTH_DIGITS);
+	size_t body_at = out->len + f->head_rest;
+	buf_add(out, f->middle);
+	add_text(w, i, ticket, nonce, out);
+	buf_add(out, f->after);
+	snprintf(digits, sizeof(digits), "%*u", LENGTH_DIGITS, (unsigned)(out->len - body_at));
+	memcpy(out->s + length_at, digits, LENGTH_DIGITS);
+	return buf_str(out);
+}
+
+struct str workload_request(const struct workload *w, int64_t ticket, int64_t arrival,
+	uint64_t nonce, struct buf *scratch)
+{
+	if (w->n_prompts)
+		return frame_text(w, (size_t)(w->schedule ? arrival : ticket) % w->n_prompts, ticket,
+			nonce, scratch);
+	const struct workload_item *item = &w->items[(size_t)ticket % w->n];
+	if (item->salt_at < 0)
+		return item->request;
+	buf_clear(scratch);
+	buf_add(scratch, item->request);
+	write_salt(scratch->s + item->salt_at, prompt_text_key(nonce, PART_UNIQUE, (uint64_t)ticket));
+	return buf_str(scratch);
 }
 
 /* Everything that stays the same from request to request. */
@@ -117,22 +179,6 @@ static bool build_item(struct builder *b, const struct prompt *p, struct workloa
 	return true;
 }
 
-/* Words of one token in most vocabularies, so that their number is near the number of tokens. */
-static const char *const words[] = { "the", "and", "for", "that", "with", "you", "this", "have",
-	"from", "they", "will", "one", "all", "would", "there", "their", "what", "out", "about",
-	"who", "get", "which", "when", "make", "can", "like", "time", "just", "him", "know", "take",
-	"people", "into", "year", "your", "good", "some", "could", "them", "see", "other", "than",
-	"then", "now", "look", "only", "come", "its", "over", "think", "also", "back", "after",
-	"use", "two", "how", "our", "work", "first", "well", "way", "even", "new", "want" };
-
-static void write_words(struct buf *text, int64_t n, struct rng *rng)
-{
-	buf_clear(text);
-	buf_add(text, (struct str){ salt_mark, SALT_LEN });
-	for (int64_t i = 1; i < n; i++)
-		buf_printf(text, " %s", words[rng_below(rng, ARRAY_LEN(words))]);
-}
-
 static int64_t whole(double x)
 {
 	return x < 1 ? 1 : x > WORKLOAD_TOKENS_MAX ? WORKLOAD_TOKENS_MAX : llround(x);
@@ -150,26 +196,170 @@ static size_t pool_size(const struct workload_item *first, bool constant)
 	return n < 1 ? 1 : n > WORKLOAD_SYNTHETIC ? WORKLOAD_SYNTHETIC : n;
 }
 
-static bool build_synthetic(struct builder *b, const struct dist *input, const struct dist *output,
-	struct workload *w, struct err *err)
-{
+/* The lengths of synthetic prompts: drawn, or those of a schedule where nothing else was asked. */
+struct lengths {
+	const struct dist *input, *output;
+	const struct schedule *input_rows, *output_rows; /* NULL: drawn */
 	struct rng rng;
+};
+
+static void next_lengths(struct lengths *l, size_t i, int64_t *ret_input, int64_t *ret_output)
+{
+	*ret_output = l->output_rows ? l->output_rows->rows[i].output_tokens :
+				       whole(dist_sample(l->output, &l->rng));
+	*ret_input = l->input_rows ? l->input_rows->rows[i].input_tokens :
+				     whole(dist_sample(l->input, &l->rng));
+}
+
+/* ---- requests written out ---- */
+
+/* For a body that is no frame around one text: the salt, where the body shows it, and words. */
+static void write_words(struct builder *b, const struct prompt_text *t, uint64_t key, int64_t n,
+	struct buf *text)
+{
+	buf_clear(text);
+	if (b->config->salt) {
+		buf_add(text, (struct str){ salt_mark, SALT_LEN });
+		n--;
+	}
+	prompt_text_add(t, key, n, text->len == 0, text);
+}
+
+static bool build_pool(struct builder *b, struct lengths *l, struct workload *w, struct err *err)
+{
 	AUTO(auto_buf) struct buf text = { 0 };
-	bool constant = input->kind == DIST_CONSTANT && output->kind == DIST_CONSTANT;
+	const struct schedule *s = b->config->schedule;
+	bool constant = l->input->kind == DIST_CONSTANT && l->output->kind == DIST_CONSTANT &&
+		!l->input_rows && !l->output_rows;
 	w->items = arena_new_n(b->run, struct workload_item, WORKLOAD_SYNTHETIC);
 	w->n = 1;
-	rng_init(&rng, (uint64_t)b->config->seed);
 	for (size_t i = 0; i < w->n; i++) {
-		struct prompt p = { .output_tokens = whole(dist_sample(output, &rng)) };
-		p.input_tokens = whole(dist_sample(input, &rng));
-		write_words(&text, p.input_tokens, &rng);
+		struct prompt p = { 0 };
+		next_lengths(l, i, &p.input_tokens, &p.output_tokens);
+		write_words(b, &w->text, prompt_text_key(w->seed, PART_UNIQUE, i), p.input_tokens,
+			&text);
 		p.text = buf_str(&text);
 		if (!build_item(b, &p, &w->items[i], err))
 			return false;
 		if (i == 0)
 			w->n = pool_size(&w->items[0], constant);
+		if ((l->input_rows || l->output_rows) && w->n > s->n)
+			w->n = s->n;
 	}
 	return true;
+}
+
+/* ---- requests framed ---- */
+
+/* Cuts a request around its length and its text; false when it is no frame around one text. */
+static bool cut_frame(struct str request, struct workload_frame *f)
+{
+	static const struct str name = STR_INIT("\r\nContent-Length: ");
+	const struct str mark = { salt_mark, SALT_LEN };
+	ptrdiff_t head = str_find(request, STR("\r\n\r\n"));
+	ptrdiff_t length = str_find(request, name), text = str_find(request, mark);
+	if (head < 0 || length < 0 || length > head || text < head)
+		return false;
+	size_t from = (size_t)length + name.len, to = from;
+	while (request.s[to] >= '0' && request.s[to] <= '9')
+		to++;
+	size_t end = (size_t)text + mark.len;
+	f->before = (struct str){ request.s, from };
+	f->middle = (struct str){ request.s + to, (size_t)text - to };
+	f->after = (struct str){ request.s + end, request.len - end };
+	f->head_rest = (size_t)head + 4 - to;
+	return str_find(f->after, mark) < 0;
+}
+
+/* ret_framed   false: the API's requests cannot be framed */
+static bool build_frame(struct builder *b, int64_t output_tokens, struct workload_frame *f,
+	bool *ret_framed, struct err *err)
+{
+	struct workload_item item;
+	const struct prompt p = {
+		.text = { salt_mark, SALT_LEN },
+		.input_tokens = 1,
+		.output_tokens = output_tokens,
+	};
+	if (!build_item(b, &p, &item, err))
+		return false;
+	f->output_tokens = output_tokens;
+	*ret_framed = !b->endpoint->write_head && cut_frame(item.request, f);
+	return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+/* Sorted, each once; returns how many. */
+static size_t distinct(uint32_t *numbers, size_t n)
+{
+	size_t kept = 0;
+	qsort(numbers, n, sizeof(*numbers), by_number);
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || numbers[i] != numbers[kept - 1])
+			numbers[kept++] = numbers[i];
+	return kept;
+}
+
+/* One frame for each length of an answer; prompts hold that length, and then its frame. */
+static bool build_frames(struct builder *b, struct workload *w, bool *ret_framed, struct err *err)
+{
+	AUTO(auto_free) uint32_t *numbers = mem_realloc(NULL, w->n_prompts * sizeof(*numbers));
+	for (size_t i = 0; i < w->n_prompts; i++)
+		numbers[i] = w->prompts[i].frame;
+	size_t n = distinct(numbers, w->n_prompts);
+	if (n > WORKLOAD_FRAMES_MAX)
+		return err_set(err, ERR_INPUT, _("answers have more than %d different lengths"),
+			WORKLOAD_FRAMES_MAX);
+	w->frames = arena_new_n(b->run, struct workload_frame, n);
+	*ret_framed = true;
+	for (size_t i = 0; i < n && *ret_framed; i++)
+		if (!build_frame(b, numbers[i], &w->frames[i], ret_framed, err))
+			return false;
+	for (size_t i = 0; i < w->n_prompts; i++) {
+		const uint32_t *at = bsearch(&w->prompts[i].frame, numbers, n, sizeof(*numbers),
+			by_number);
+		w->prompts[i].frame = (uint32_t)(at - numbers);
+	}
+	return true;
+}
+
+static bool build_synthetic(struct builder *b, const struct dist *input, const struct dist *output,
+	struct workload *w, struct err *err)
+{
+	const struct load_config *c = b->config;
+	const struct schedule *s = c->schedule && c->schedule->has_lengths ? c->schedule : NULL;
+	struct lengths l = {
+		.input = input,
+		.output = output,
+		.input_rows = c->input_tokens ? NULL : s,
+		.output_rows = c->output_tokens ? NULL : s,
+	};
+	bool framed = false;
+	rng_init(&l.rng, (uint64_t)c->seed);
+	struct lengths again = l;
+	w->schedule = l.input_rows || l.output_rows ? s : NULL;
+	w->n_prompts = w->schedule ? s->n : WORKLOAD_LENGTHS;
+	w->prompts = arena_new_n(b->run, struct workload_prompt, w->n_prompts);
+	for (size_t i = 0; i < w->n_prompts; i++) {
+		int64_t in, out;
+		next_lengths(&l, i, &in, &out);
+		w->prompts[i] = (struct workload_prompt){ (uint32_t)in, (uint32_t)out };
+	}
+	if (!build_frames(b, w, &framed, err))
+		return false;
+	if (framed)
+		return true;
+	if (c->prefix_ratio > 0)
+		return err_set(err, ERR_USAGE, _("'--prefix-share' does not go with '--api %s'"),
+			b->endpoint->name);
+	w->n_prompts = 0;
+	w->schedule = NULL;
+	return build_pool(b, &again, w, err);
 }
 
 /* The fields of a JSONL line, by any of the names that data sets use. */
@@ -362,6 +552,8 @@ static bool check_options(const struct load_config *c, const struct endpoint *en
 		return err_set(err, ERR_USAGE, _("'--input' and '--input-tokens' exclude each other"));
 	if (c->data && endpoint != &endpoint_http)
 		return err_set(err, ERR_USAGE, _("'--data' is for '--api http' only"));
+	if (c->prefix_ratio > 0 && (c->input_file || endpoint == &endpoint_http))
+		return err_set(err, ERR_USAGE, _("'--prefix-share' is for synthetic prompts only"));
 	if (c->tensors && !endpoint->prepare)
 		return err_set(err, ERR_USAGE, _("'--tensors' is for '--api kserve-v2' only"));
 	if ((c->input_tokens || c->output_tokens) && endpoint == &endpoint_http)
@@ -370,9 +562,20 @@ static bool check_options(const struct load_config *c, const struct endpoint *en
 	return true;
 }
 
+/* What is sent, for the fingerprint. */
+static const char *input_words(const struct load_config *c, const char *tokens, struct arena *run)
+{
+	bool recorded = c->schedule && c->schedule->has_lengths && !c->input_tokens;
+	const char *text = recorded ? "schedule" : arena_printf(run, "tokens:%s", tokens);
+	if (c->prefix_ratio > 0)
+		text = arena_printf(run, "%s prefix:%.9g/%lld", text, c->prefix_ratio,
+			(long long)(c->n_prefixes > 0 ? c->n_prefixes : 1));
+	return text;
+}
+
 bool workload_build(const struct load_config *config, const struct endpoint *endpoint,
-	const char *model, const void *prepared, const struct url *url, struct arena *run, struct workload *ret_workload,
-	struct err *err)
+	const char *model, const void *prepared, const struct url *url, struct arena *run,
+	struct workload *ret_workload, struct err *err)
 {
 	struct builder b = {
 		.config = config,
@@ -386,7 +589,11 @@ bool workload_build(const struct load_config *config, const struct endpoint *end
 		.url = url,
 		.run = run,
 	};
-	struct workload w = { 0 };
+	struct workload w = {
+		.prefix_ratio = config->prefix_ratio,
+		.n_prefixes = config->n_prefixes > 0 ? config->n_prefixes : 1,
+		.seed = (uint64_t)config->seed,
+	};
 	b.path = endpoint_path(endpoint, url->path, model, b.options.stream, run);
 	struct dist input, output;
 	const char *in = config->input_tokens ? config->input_tokens : default_input_tokens;
@@ -403,10 +610,16 @@ bool workload_build(const struct load_config *config, const struct endpoint *end
 		ok = build_plain(&b, &w, err);
 		w.input = config->data ? "data" : "none";
 	} else {
+		prompt_text_init(&w.text, NULL, 0, run);
+		w.salted = config->salt;
 		ok = build_synthetic(&b, &input, &output, &w, err);
-		w.input = arena_printf(run, "tokens:%s", in);
+		w.input = input_words(config, in, run);
 	}
-	w.output = endpoint->can_stream ? arena_printf(run, "tokens:%s", out) : "none";
+	bool recorded = config->schedule && config->schedule->has_lengths && !config->output_tokens &&
+		!config->input_file;
+	w.output = !endpoint->can_stream ? "none" :
+		recorded		 ? "schedule" :
+					   arena_printf(run, "tokens:%s", out);
 	buf_release(&b.text);
 	buf_release(&b.query);
 	buf_release(&b.head);

@@ -1,11 +1,12 @@
 /*
- * workload.h - what is sent: a pool of requests, written out in full before the run, so that the
- * run itself only copies bytes.
+ * workload.h - what is sent. The run itself only copies bytes: requests are written out in full
+ * before it, or as frames around a text that prompt_text makes by copying.
  *
- * Synthetic prompts carry a salt, SALT_LEN characters that the sender overwrites with new ones for
- * every request. They follow a nonce of the measurement and not the seed, so that neither an earlier
- * request nor an earlier run warms a prefix cache and flatters the service. Prompts from a file are
- * sent as they are.
+ * Synthetic prompts are unique: they begin with words, or hold SALT_LEN characters where the API has
+ * no room for a text of any length, that no other request of any run has, so that no prefix cache
+ * flatters the service. Without the salt they are the same in every run. A share of each prompt can
+ * be a beginning that it has in common with others; a schedule with blocks says itself which are
+ * equal. Prompts from a file are sent as they are.
  */
 #ifndef VENTURI_LOAD_WORKLOAD_H
 #define VENTURI_LOAD_WORKLOAD_H
@@ -15,6 +16,8 @@
 #include "base/err.h"
 #include "load/endpoint.h"
 #include "load/load.h"
+#include "load/prompt_text.h"
+#include "load/schedule.h"
 #include "net/url.h"
 
 #include <stdbool.h>
@@ -23,7 +26,9 @@
 
 enum {
 	SALT_LEN = 12,
-	WORKLOAD_SYNTHETIC = 512, /* distinct synthetic requests */
+	WORKLOAD_SYNTHETIC = 512, /* distinct synthetic requests that are written out */
+	WORKLOAD_LENGTHS = 4096,  /* distinct lengths of those that are framed */
+	WORKLOAD_FRAMES_MAX = 65536,
 	WORKLOAD_POOL_BYTES = 64 * 1024 * 1024, /* of which fewer are made when they are large */
 	WORKLOAD_ITEMS_MAX = 200000,
 	WORKLOAD_FILE_MAX = 512 * 1024 * 1024,
@@ -35,9 +40,33 @@ struct workload_item {
 	ptrdiff_t salt_at;  /* offset of the salt in the request; -1: none */
 };
 
+/* The request around a text; the length of the body stands between before and middle. */
+struct workload_frame {
+	int64_t output_tokens;
+	struct str before, middle, after;
+	size_t head_rest; /* bytes of middle that belong to the head */
+};
+
+struct workload_prompt {
+	uint32_t input_tokens;
+	uint32_t frame;
+};
+
 struct workload {
+	/* Written out, taken in turn. */
 	struct workload_item *items;
 	size_t n;
+	/* Or framed: taken in turn, or each for its row of the schedule. */
+	struct workload_frame *frames;
+	struct workload_prompt *prompts;
+	size_t n_prompts; /* 0: none is framed */
+	const struct schedule *schedule;
+	struct prompt_text text;
+	double prefix_ratio; /* of a prompt's tokens; 0: nothing in common */
+	int64_t n_prefixes;
+
+	bool salted;
+	uint64_t seed;
 	const char *input;  /* in words, for the fingerprint: "file:prompts.jsonl", "tokens:64" */
 	const char *output; /* likewise */
 };
@@ -47,13 +76,21 @@ struct workload {
  * errors    ERR_INPUT that names file and line; ERR_USAGE for options that do not fit the API
  */
 bool workload_build(const struct load_config *config, const struct endpoint *endpoint,
-	const char *model, const void *prepared, const struct url *url, struct arena *run, struct workload *ret_workload,
-	struct err *err) NODISCARD;
+	const char *model, const void *prepared, const struct url *url, struct arena *run,
+	struct workload *ret_workload, struct err *err) NODISCARD;
 
-/* A number that no other measurement has. */
+/* For one measurement: what makes its prompts differ from those of any other. */
 uint64_t workload_nonce(void);
 
-/* Writes the salt of request number n of a measurement over the old one. */
-void workload_salt(char *at, uint64_t nonce, uint64_t n);
+/*
+ * The bytes of one request.
+ *
+ * ticket   its number among those sent
+ * arrival  its number among those planned, which is its row of a schedule; in a closed loop ignored
+ * nonce    of the measurement
+ * returns  memory of the workload, or of scratch, which is overwritten
+ */
+struct str workload_request(const struct workload *w, int64_t ticket, int64_t arrival,
+	uint64_t nonce, struct buf *scratch);
 
 #endif

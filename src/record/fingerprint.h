@@ -4,7 +4,7 @@
  *
  * A name is a group, a dot and a word: host.* and tool.* from fingerprint_host; target.url,
  * target.api, target.model; load.concurrency or load.rate_per_s, load.arrival, load.seed,
- * load.input, load.output, load.stream; tag.KEY for what the user declares.
+ * load.input, load.output, load.salt, load.stream; tag.KEY for what the user declares.
  */
 #ifndef VENTURI_RECORD_FINGERPRINT_H
 #define VENTURI_RECORD_FINGERPRINT_H

@@ -59,7 +59,7 @@ near() {
 		and (.config.arrival | startswith("schedule:"))
 		and .fingerprint."load.arrival" == .config.arrival
 		and ([.series[].requests] | add) == 10' "$TEMP/r.json"
-	[ "$(wc -l <"$TEMP/log.jsonl")" -eq 10 ]
+	[ "$(jq -s 'map(select(.prompt_tokens == 8 and .output_tokens == 1)) | length' "$TEMP/log.jsonl")" -eq 10 ]
 	# The service saw each of them within 50 ms of a quarter of its moment, from the first on.
 	paste <(jq .received_ns "$TEMP/log.jsonl" | sort -n) <(tail -n +2 "$TEMP/s.csv" | cut -d, -f1 | sort -n) |
 		awk 'NR == 1 { origin = $1 }
