@@ -20,9 +20,10 @@ const struct opt load_workload_rows[] = {
 		.choices = ENDPOINT_CHOICES },
 	{ OPT(struct load_options, config.model, OPT_STRING, 0, "model", "NAME",
 		N_("model to ask for (default: the first that the service tells)")) },
-	{ OPT(struct load_options, config.input_file, OPT_STRING, 0, "input", "FILE.jsonl",
-		N_("prompts, one JSON object a line with 'prompt', 'messages', 'input' or 'body'; with "
-		   "--api http each line is a body")) },
+	{ OPT(struct load_options, config.input_file, OPT_STRING, 0, "input", "FILE",
+		N_("prompts, one JSON object a line with 'prompt', 'messages', 'input' or 'body', or a "
+		   "JSON list of such objects or of ShareGPT's conversations; with --api http each line "
+		   "is a body")) },
 	{ OPT(struct load_options, config.input_tokens, OPT_STRING, 0, "input-tokens", "DIST",
 		N_("length of synthetic prompts: 128, uniform:32..512, normal:MEAN,SD, "
 		   "lognormal:MEAN,CV, file:PATH (default 64)")) },

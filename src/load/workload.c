@@ -160,7 +160,7 @@ static struct workload_item finish_item(struct builder *b)
 	write_head(b);
 	buf_add(&b->request, buf_str(&b->body));
 	item.request = str_dup(buf_str(&b->request), b->run);
-	item.salt_at = str_find(item.request, (struct str){ salt_mark, SALT_LEN });
+	item.salt_at = -1;
 	return item;
 }
 
@@ -241,6 +241,9 @@ static bool build_pool(struct builder *b, struct lengths *l, struct workload *w,
 		p.text = buf_str(&text);
 		if (!build_item(b, &p, &w->items[i], err))
 			return false;
+		if (w->salted)
+			w->items[i].salt_at = str_find(w->items[i].request,
+				(struct str){ salt_mark, SALT_LEN });
 		if (i == 0)
 			w->n = pool_size(&w->items[0], constant);
 		if ((l->input_rows || l->output_rows) && w->n > s->n)
@@ -365,6 +368,7 @@ static bool build_synthetic(struct builder *b, const struct dist *input, const s
 /* The fields of a JSONL line, by any of the names that data sets use. */
 struct line_fields {
 	struct str text, messages, body;
+	struct str conversation;
 	struct str query, documents;
 	int64_t output_tokens;
 };
@@ -381,6 +385,8 @@ static const struct line_field line_fields[] = {
 	{ STR_INIT("input"), offsetof(struct line_fields, text), JSON_SCAN_STRING },
 	{ STR_INIT("messages"), offsetof(struct line_fields, messages), JSON_SCAN_ARRAY },
 	{ STR_INIT("body"), offsetof(struct line_fields, body), JSON_SCAN_OBJECT },
+	{ STR_INIT("conversations"), offsetof(struct line_fields, conversation), JSON_SCAN_ARRAY },
+	{ STR_INIT("conversation"), offsetof(struct line_fields, conversation), JSON_SCAN_ARRAY },
 	{ STR_INIT("query"), offsetof(struct line_fields, query), JSON_SCAN_STRING },
 	{ STR_INIT("documents"), offsetof(struct line_fields, documents), JSON_SCAN_ARRAY },
 	{ STR_INIT("texts"), offsetof(struct line_fields, documents), JSON_SCAN_ARRAY },
@@ -424,7 +430,8 @@ static bool read_fields(struct str line, const struct endpoint *e, struct line_f
 			json_scan_skip(&s);
 	}
 	bool has_documents = e->takes_documents && f->query.s && f->documents.s;
-	return !s.failed && (f->text.s || f->messages.s || f->body.s || has_documents);
+	return json_scan_ended(&s) && (f->text.s || f->messages.s || f->body.s || f->conversation.s ||
+					      has_documents);
 }
 
 /* Messages become text for an API that knows no messages: their contents, one a line. */
@@ -451,6 +458,39 @@ static void messages_to_text(struct str messages, struct buf *text)
 	}
 }
 
+/* Who speaks and what, of one turn: {"from": "human", "value": "..."} in the manner of ShareGPT. */
+static void read_turn(struct json_scan *s, struct str *ret_who, struct str *ret_text)
+{
+	struct str key;
+	*ret_who = *ret_text = (struct str){ 0 };
+	if (!json_scan_object(s)) {
+		json_scan_skip(s);
+		return;
+	}
+	while (json_scan_key(s, &key)) {
+		struct str *to = str_eq(key, STR("from")) || str_eq(key, STR("role")) ? ret_who :
+			str_eq(key, STR("value")) || str_eq(key, STR("content"))       ? ret_text :
+											NULL;
+		if (!to || !json_scan_string(s, to))
+			json_scan_skip(s);
+	}
+}
+
+/* The first question of a conversation; nothing where it has none. */
+static struct str first_question(struct str conversation)
+{
+	struct json_scan s = json_scan_of(conversation);
+	if (!conversation.s || !json_scan_array(&s))
+		return (struct str){ 0 };
+	while (json_scan_element(&s)) {
+		struct str who, text;
+		read_turn(&s, &who, &text);
+		if ((str_eq(who, STR("human")) || str_eq(who, STR("user"))) && text.len)
+			return text;
+	}
+	return (struct str){ 0 };
+}
+
 /* A string of a line, its escapes resolved; nothing where the line has none. */
 static bool take_string(struct str raw, struct buf *into, struct err *err)
 {
@@ -459,7 +499,9 @@ static bool take_string(struct str raw, struct buf *into, struct err *err)
 		err_set(err, ERR_INPUT, _("a string with a wrong escape"));
 }
 
-static bool line_to_prompt(struct builder *b, struct str line, struct prompt *p, struct err *err)
+/* *ret_skip becomes true for a conversation without a question. */
+static bool line_to_prompt(struct builder *b, struct str line, struct prompt *p, bool *ret_skip,
+	struct err *err)
 {
 	struct line_fields f = { 0 };
 	if (b->endpoint == &endpoint_http) {
@@ -468,7 +510,11 @@ static bool line_to_prompt(struct builder *b, struct str line, struct prompt *p,
 	}
 	if (!read_fields(line, b->endpoint, &f))
 		return err_set(err, ERR_INPUT,
-			_("not a JSON object with a 'prompt', 'text', 'input', 'messages' or 'body'"));
+			_("not a JSON object with a 'prompt', 'text', 'input', 'messages', "
+			  "'conversations' or 'body'"));
+	if (!f.text.s)
+		f.text = first_question(f.conversation);
+	*ret_skip = f.conversation.s && !f.text.s && !f.messages.s && !f.body.s;
 	if (!take_string(f.text, &b->text, err) || !take_string(f.query, &b->query, err))
 		return false;
 	if (!b->endpoint->takes_messages && !f.text.s)
@@ -486,42 +532,107 @@ static bool line_to_prompt(struct builder *b, struct str line, struct prompt *p,
 	return true;
 }
 
-static size_t count_lines(struct str text)
+/* What the input holds, one after the other: lines, or the elements of one JSON array. */
+struct inputs {
+	struct str rest;
+	struct json_scan array;
+	bool is_array;
+	const char *counted; /* lines until here are in number */
+	int number;          /* of the line where the last one begins */
+};
+
+static struct inputs inputs_of(struct str text, const struct endpoint *e)
 {
-	size_t n = 0;
-	while (text.len)
-		n += str_trim(str_cut(text, '\n', &text)).len > 0;
-	return n;
+	struct inputs in = {
+		.rest = text,
+		.array = json_scan_of(text),
+		.counted = text.s,
+		.number = 1,
+	};
+	/* A body of plain HTTP may be an array itself. */
+	in.is_array = e != &endpoint_http && json_scan_array(&in.array);
+	return in;
+}
+
+static void count_lines(struct inputs *in, const char *until)
+{
+	for (; in->counted < until; in->counted++)
+		in->number += *in->counted == '\n';
+}
+
+/* False at the end, and where an array is no JSON: its scanner has failed then. */
+static bool next_input(struct inputs *in, struct str *ret)
+{
+	if (in->is_array) {
+		if (!json_scan_element(&in->array))
+			return false;
+		*ret = json_scan_raw(&in->array);
+	} else {
+		do {
+			if (!in->rest.len)
+				return false;
+			*ret = str_trim(str_cut(in->rest, '\n', &in->rest));
+		} while (ret->len == 0);
+	}
+	if (in->is_array && in->array.failed)
+		return false;
+	count_lines(in, ret->s);
+	return true;
+}
+
+/* How many there are, at most WORKLOAD_ITEMS_MAX; in is left where an array is no JSON. */
+static bool count_inputs(struct inputs *in, size_t *ret_n, struct err *err)
+{
+	struct str one;
+	*ret_n = 0;
+	while (next_input(in, &one))
+		if (++*ret_n == WORKLOAD_ITEMS_MAX)
+			return true;
+	if (!in->is_array || json_scan_ended(&in->array))
+		return true;
+	return err_set(err, ERR_INPUT, _("the list is not valid JSON, or something follows it"));
+}
+
+static bool build_inputs(struct builder *b, const struct dist *output, struct inputs *in, size_t n,
+	struct workload *w, struct err *err)
+{
+	struct str one;
+	struct rng rng;
+	rng_init(&rng, (uint64_t)b->config->seed);
+	while (w->n < n && next_input(in, &one)) {
+		struct prompt p = { .output_tokens = whole(dist_sample(output, &rng)) };
+		bool skip = false;
+		if (!line_to_prompt(b, one, &p, &skip, err))
+			return false;
+		if (skip)
+			continue;
+		if (!build_item(b, &p, &w->items[w->n], err))
+			return false;
+		w->n++;
+	}
+	return true;
 }
 
 static bool build_from_file(struct builder *b, const struct dist *output, struct workload *w,
 	struct err *err)
 {
 	const char *path = b->config->input_file;
+	AUTO(arena_release) struct arena tmp = { 0 };
 	struct str all;
-	struct rng rng;
-	if (!str_read_file(path, WORKLOAD_FILE_MAX, b->run, &all, err))
+	if (!str_read_file(path, WORKLOAD_FILE_MAX, &tmp, &all, err))
 		return false;
-	size_t n = count_lines(all);
-	if (n == 0)
-		return err_set(err, ERR_INPUT, _("'%s' has no lines to send"), path);
-	if (n > WORKLOAD_ITEMS_MAX)
-		n = WORKLOAD_ITEMS_MAX;
-	w->items = arena_new_n(b->run, struct workload_item, n);
-	rng_init(&rng, (uint64_t)b->config->seed);
-	for (int number = 1; all.len && w->n < n; number++) {
-		struct str line = str_trim(str_cut(all, '\n', &all));
-		struct prompt p = { 0 };
-		if (line.len == 0)
-			continue;
-		if (output)
-			p.output_tokens = whole(dist_sample(output, &rng));
-		if (!line_to_prompt(b, line, &p, err) ||
-			!build_item(b, &p, &w->items[w->n], err))
-			return err_wrap(err, _("'%s', line %d"), path, number);
-		w->n++;
+	struct inputs in = inputs_of(all, b->endpoint);
+	struct inputs first = in;
+	size_t n;
+	bool ok = count_inputs(&in, &n, err);
+	if (ok && n > 0) {
+		in = first;
+		w->items = arena_new_n(b->run, struct workload_item, n);
+		ok = build_inputs(b, output, &in, n, w, err);
 	}
-	return true;
+	if (!ok)
+		return err_wrap(err, _("'%s', line %d"), path, in.number);
+	return w->n > 0 || err_set(err, ERR_INPUT, _("'%s' has no lines to send"), path);
 }
 
 static bool build_plain(struct builder *b, struct workload *w, struct err *err)

@@ -293,6 +293,33 @@ static void lines_of_a_file_are_sent_as_they_are(void)
 	arena_release(&run);
 }
 
+static void conversations_of_sharegpt_are_asked_by_their_first_question(void)
+{
+	static const char text[] =
+		"\n[{\"id\": \"a_0\", \"conversations\": [{\"from\": \"human\", \"value\": \"one\\nline\"},\n"
+		" {\"from\": \"gpt\", \"value\": \"yes\"}]},\n"
+		"{\"id\": \"a_1\", \"conversations\": []},\n"
+		"{\"id\": \"b\", \"conversations\": [{\"from\": \"gpt\", \"value\": \"hello\"},"
+		" {\"value\": \"\\u00e9\", \"from\": \"user\"}, {\"from\": \"human\", \"value\": \"no\"}]}]";
+	struct arena run = { 0 };
+	struct load_config c = { .seed = 1, .input_file = write_file(text), .output_tokens = "9" };
+	struct workload w = build(&c, &endpoint_openai_completions, &run);
+	int64_t output;
+	CHECK_INT(w.n, 2);
+	CHECK_STR(prompt_number(&w, 0, 1, &run, &output), "one\nline");
+	CHECK_INT(output, 9);
+	CHECK_STR(prompt_number(&w, 1, 1, &run, NULL), "\xC3\xA9");
+	unlink(path);
+
+	c.input_file = write_file("[1, 2]\n[3]\n");
+	c.output_tokens = NULL;
+	w = build(&c, &endpoint_http, &run);
+	CHECK_INT(w.n, 2);
+	CHECK(str_eq(body_of(w.items[1].request), STR("[3]")));
+	unlink(path);
+	arena_release(&run);
+}
+
 struct bad_file {
 	const char *text;
 	const char *says;
@@ -306,7 +333,13 @@ static void bad_files_are_named_with_their_line(void)
 		{ "{\"prompt\": \"a\"}\nnonsense\n", "line 2" },
 		{ "{\"prompt\": 3}\n", "line 1" },
 		{ "{\"prompt\": \"\\ud800x\"}\n", "line 1" },
-		{ "[]\n", "line 1" },
+		{ "[]\n", "no lines" },
+		{ "[{\"prompt\": \"a\"},\n\n3]\n", "line 3" },
+		{ "[\n{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}]", "line 2" },
+		{ "[{\"prompt\": \"a\"}] x", "line 1" },
+		{ "[{\"conversations\": []}, {\"conversations\": [{\"from\": \"gpt\", \"value\": \"x\"}]}]",
+			"no lines" },
+		{ "[{\"conversations\": [{\"from\": \"human\", \"value\": \"\\x\"}]}]", "line 1" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
 		struct arena run = { 0 };
@@ -471,6 +504,7 @@ int main(void)
 	TAP_RUN(a_body_that_is_no_frame_is_written_out_and_salted_in_place);
 	TAP_RUN(text_has_its_number_of_words_and_goes_on_where_it_ended);
 	TAP_RUN(lines_of_a_file_are_sent_as_they_are);
+	TAP_RUN(conversations_of_sharegpt_are_asked_by_their_first_question);
 	TAP_RUN(bad_files_are_named_with_their_line);
 	TAP_RUN(options_that_do_not_fit_are_refused);
 	TAP_RUN(a_base_address_gets_the_path_of_the_api);
