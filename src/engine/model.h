@@ -10,8 +10,8 @@
 
 #include "base/attr.h"
 #include "base/err.h"
-#include "engine/gguf.h"
-#include "engine/tokenizer.h"
+#include "token/gguf.h"
+#include "token/tokenizer.h"
 
 #include <stdbool.h>
 #include <stddef.h>

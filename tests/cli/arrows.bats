@@ -9,8 +9,9 @@ declare -gA may=(
 	[text]="base"
 	[stats]="base"
 	[net]="base"
+	[token]="base"
 	[record]="base text stats net"
-	[load]="base text stats net record"
+	[load]="base text stats net token record"
 	[watch]="base text stats net record"
 	[trace]="base text stats net record"
 	[plan]="base text stats net record"
@@ -18,8 +19,8 @@ declare -gA may=(
 	[report]="base text stats net record"
 	[diagnose]="base text stats net record load watch trace plan ledger report"
 	[cmd]="base text stats net record load watch trace plan ledger report diagnose"
-	[engine]="base text stats net"
-	[serve]="base text stats net engine"
+	[engine]="base text stats net token"
+	[serve]="base text stats net token engine"
 )
 
 @test "every folder of the sources has its place among the layers" {

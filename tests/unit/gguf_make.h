@@ -8,7 +8,7 @@
 #define VENTURI_TESTS_GGUF_MAKE_H
 
 #include "base/str.h"
-#include "engine/gguf.h"
+#include "token/gguf.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "engine/gguf.h"
+#include "token/gguf.h"
 
 #include "base/utf8.h"
 #include "gguf_make.h"

@@ -1,4 +1,4 @@
-#include "engine/tokenizer.h"
+#include "token/tokenizer.h"
 
 #include "base/arena.h"
 #include "base/clock.h"

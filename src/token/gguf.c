@@ -1,4 +1,4 @@
-#include "engine/gguf.h"
+#include "token/gguf.h"
 
 #include "base/arena.h"
 #include "base/i18n.h"

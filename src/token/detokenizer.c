@@ -1,4 +1,4 @@
-#include "engine/tokenizer_spm.h"
+#include "token/tokenizer_spm.h"
 
 void detokenizer_init(struct detokenizer *d, const struct tokenizer *t, bool at_start)
 {

@@ -6,13 +6,13 @@
  * Source: Kudo and Richardson 2018, SentencePiece; BPE with scores and byte fallback, which GGUF
  * calls tokenizer.ggml.model "llama".
  */
-#ifndef VENTURI_ENGINE_TOKENIZER_H
-#define VENTURI_ENGINE_TOKENIZER_H
+#ifndef VENTURI_TOKEN_TOKENIZER_H
+#define VENTURI_TOKEN_TOKENIZER_H
 
 #include "base/attr.h"
 #include "base/err.h"
 #include "base/str.h"
-#include "engine/gguf.h"
+#include "token/gguf.h"
 #include "base/utf8.h"
 
 #include <stdbool.h>

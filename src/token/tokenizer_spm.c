@@ -1,4 +1,4 @@
-#include "engine/tokenizer_spm.h"
+#include "token/tokenizer_spm.h"
 
 #include "base/arena.h"
 #include "base/i18n.h"

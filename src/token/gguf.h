@@ -11,8 +11,8 @@
  *
  * Source: the GGUF specification in the documentation of ggml.
  */
-#ifndef VENTURI_ENGINE_GGUF_H
-#define VENTURI_ENGINE_GGUF_H
+#ifndef VENTURI_TOKEN_GGUF_H
+#define VENTURI_TOKEN_GGUF_H
 
 #include "base/attr.h"
 #include "base/err.h"

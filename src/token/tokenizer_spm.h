@@ -1,10 +1,10 @@
 /*
  * tokenizer_spm.h - what the detokenizer knows of the tokenizer and its users need not.
  */
-#ifndef VENTURI_ENGINE_TOKENIZER_SPM_H
-#define VENTURI_ENGINE_TOKENIZER_SPM_H
+#ifndef VENTURI_TOKEN_TOKENIZER_SPM_H
+#define VENTURI_TOKEN_TOKENIZER_SPM_H
 
-#include "engine/tokenizer.h"
+#include "token/tokenizer.h"
 
 #include <stdbool.h>
 
