@@ -30,6 +30,7 @@ struct load_config {
 	const char *input_file;    /* --input */
 	const char *input_tokens;  /* --input-tokens */
 	const char *output_tokens; /* --output-tokens */
+	const char *tokenizer;     /* --tokenizer: a file, or NULL */
 	double prefix_ratio;       /* --prefix-share: of each synthetic prompt */
 	int64_t n_prefixes;        /* --prefix-count; 0: one */
 	bool salt;                 /* synthetic prompts differ from those of all other requests */

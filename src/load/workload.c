@@ -3,8 +3,10 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/rng.h"
+#include "load/vocabulary.h"
 #include "stats/dist.h"
 #include "text/json_scan.h"
+#include "token/tokenizer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -105,6 +107,7 @@ struct builder {
 	const struct url *url;
 	const char *path;
 	struct arena *run;
+	struct vocabulary vocabulary;
 	struct buf text, query; /* of the line under way */
 	struct buf head;        /* lines that follow from the body */
 	struct buf body;
@@ -476,19 +479,34 @@ static void read_turn(struct json_scan *s, struct str *ret_who, struct str *ret_
 	}
 }
 
-/* The first question of a conversation; nothing where it has none. */
-static struct str first_question(struct str conversation)
+/* The first question of a conversation, and the answer if it follows; nothing where there is none. */
+static void first_question(struct str conversation, struct str *ret_question, struct str *ret_answer)
 {
 	struct json_scan s = json_scan_of(conversation);
+	struct str who, text;
+	*ret_question = *ret_answer = (struct str){ 0 };
 	if (!conversation.s || !json_scan_array(&s))
-		return (struct str){ 0 };
+		return;
 	while (json_scan_element(&s)) {
-		struct str who, text;
 		read_turn(&s, &who, &text);
-		if ((str_eq(who, STR("human")) || str_eq(who, STR("user"))) && text.len)
-			return text;
+		bool asks = str_eq(who, STR("human")) || str_eq(who, STR("user"));
+		if (ret_question->s && !asks)
+			*ret_answer = text;
+		if (ret_question->s)
+			return;
+		if (asks && text.len)
+			*ret_question = text;
 	}
-	return (struct str){ 0 };
+}
+
+/* As long an answer as was recorded, where a tokenizer can tell and nothing else was asked. */
+static void ask_recorded_length(struct builder *b, struct str answer, struct prompt *p)
+{
+	AUTO(auto_buf) struct buf text = { 0 };
+	if (!b->vocabulary.tokenizer || b->config->output_tokens || !json_unescape(answer, &text) ||
+		text.len == 0 || text.len > TOKENIZER_TEXT_BYTES_MAX)
+		return;
+	p->output_tokens = vocabulary_count(&b->vocabulary, buf_str(&text));
 }
 
 /* A string of a line, its escapes resolved; nothing where the line has none. */
@@ -512,8 +530,10 @@ static bool line_to_prompt(struct builder *b, struct str line, struct prompt *p,
 		return err_set(err, ERR_INPUT,
 			_("not a JSON object with a 'prompt', 'text', 'input', 'messages', "
 			  "'conversations' or 'body'"));
+	struct str answer = { 0 };
 	if (!f.text.s)
-		f.text = first_question(f.conversation);
+		first_question(f.conversation, &f.text, &answer);
+	ask_recorded_length(b, answer, p);
 	*ret_skip = f.conversation.s && !f.text.s && !f.messages.s && !f.body.s;
 	if (!take_string(f.text, &b->text, err) || !take_string(f.query, &b->query, err))
 		return false;
@@ -663,6 +683,8 @@ static bool check_options(const struct load_config *c, const struct endpoint *en
 		return err_set(err, ERR_USAGE, _("'--input' and '--input-tokens' exclude each other"));
 	if (c->data && endpoint != &endpoint_http)
 		return err_set(err, ERR_USAGE, _("'--data' is for '--api http' only"));
+	if (c->tokenizer && endpoint == &endpoint_http)
+		return err_set(err, ERR_USAGE, _("'--tokenizer' does not go with '--api http'"));
 	if (c->prefix_ratio > 0 && (c->input_file || endpoint == &endpoint_http))
 		return err_set(err, ERR_USAGE, _("'--prefix-share' is for synthetic prompts only"));
 	if (c->tensors && !endpoint->prepare)
@@ -674,14 +696,50 @@ static bool check_options(const struct load_config *c, const struct endpoint *en
 }
 
 /* What is sent, for the fingerprint. */
-static const char *input_words(const struct load_config *c, const char *tokens, struct arena *run)
+static const char *input_words(const struct load_config *c, const struct endpoint *endpoint,
+	const char *tokens, struct arena *run)
 {
 	bool recorded = c->schedule && c->schedule->has_lengths && !c->input_tokens;
 	const char *text = recorded ? "schedule" : arena_printf(run, "tokens:%s", tokens);
+	if (c->input_file)
+		return arena_printf(run, "file:%s", c->input_file);
+	if (endpoint == &endpoint_http)
+		return c->data ? "data" : "none";
+	if (c->tokenizer)
+		text = arena_printf(run, "%s tokenizer:%s", text, c->tokenizer);
 	if (c->prefix_ratio > 0)
 		text = arena_printf(run, "%s prefix:%.9g/%lld", text, c->prefix_ratio,
 			(long long)(c->n_prefixes > 0 ? c->n_prefixes : 1));
 	return text;
+}
+
+static bool build_requests(struct builder *b, const struct dist *input, const struct dist *output,
+	struct workload *w, struct err *err)
+{
+	if (b->config->input_file)
+		return build_from_file(b, output, w, err);
+	if (b->endpoint == &endpoint_http)
+		return build_plain(b, w, err);
+	w->salted = b->config->salt;
+	return build_synthetic(b, input, output, w, err);
+}
+
+static bool open_text(struct builder *b, struct workload *w, struct err *err)
+{
+	const char *path = b->config->tokenizer;
+	if (!path) {
+		prompt_text_init(&w->text, NULL, 0, b->run);
+		return true;
+	}
+	if (!vocabulary_open(&b->vocabulary, path, b->run, err))
+		return false;
+	prompt_text_init(&w->text, b->vocabulary.words, b->vocabulary.n, b->run);
+	/* That words stay apart is how tokenizers are made, not a law. */
+	const struct str pool = { w->text.pool + 1, w->text.ends[PROMPT_TEXT_POOL] - 1 };
+	return vocabulary_count(&b->vocabulary, pool) == PROMPT_TEXT_POOL ||
+		err_set(err, ERR_INPUT,
+			_("'%s': its tokens reach over words, so that no prompt has an exact length"),
+			path);
 }
 
 bool workload_build(const struct load_config *config, const struct endpoint *endpoint,
@@ -713,24 +771,14 @@ bool workload_build(const struct load_config *config, const struct endpoint *end
 		!parse_dist(in, run, &input, err, "--input-tokens") ||
 		!parse_dist(out, run, &output, err, "--output-tokens"))
 		return false;
-	bool ok;
-	if (config->input_file) {
-		ok = build_from_file(&b, &output, &w, err);
-		w.input = arena_printf(run, "file:%s", config->input_file);
-	} else if (endpoint == &endpoint_http) {
-		ok = build_plain(&b, &w, err);
-		w.input = config->data ? "data" : "none";
-	} else {
-		prompt_text_init(&w.text, NULL, 0, run);
-		w.salted = config->salt;
-		ok = build_synthetic(&b, &input, &output, &w, err);
-		w.input = input_words(config, in, run);
-	}
+	bool ok = open_text(&b, &w, err) && build_requests(&b, &input, &output, &w, err);
+	w.input = input_words(config, endpoint, in, run);
 	bool recorded = config->schedule && config->schedule->has_lengths && !config->output_tokens &&
 		!config->input_file;
 	w.output = !endpoint->can_stream ? "none" :
 		recorded		 ? "schedule" :
 					   arena_printf(run, "tokens:%s", out);
+	vocabulary_close(&b.vocabulary);
 	buf_release(&b.text);
 	buf_release(&b.query);
 	buf_release(&b.head);

@@ -1,4 +1,7 @@
 #include "load/workload.h"
+
+#include "load/vocabulary.h"
+#include "reference.h"
 #include "tap.h"
 
 #include <jansson.h>
@@ -223,6 +226,56 @@ static void a_schedule_gives_each_request_its_lengths_and_blocks(void)
 	int64_t output;
 	CHECK_INT(count_words(prompt_number(&w, 2, 1, &run, &output)), 40);
 	CHECK_INT(output, 11);
+	arena_release(&run);
+}
+
+/* Counted by the same tokenizer, which test_tokenizer holds against its reference. */
+static void with_a_tokenizer_prompts_have_exactly_their_tokens(void)
+{
+	struct arena run = { 0 };
+	struct err err = { 0 };
+	struct vocabulary v;
+	struct load_config c = { .seed = 3,
+		.input_tokens = "uniform:1..300",
+		.salt = true,
+		.prefix_ratio = 0.3,
+		.tokenizer = reference_path("tales-f32.gguf") };
+	struct workload w = build(&c, &endpoint_openai_completions, &run);
+	if (!CHECK(vocabulary_open(&v, c.tokenizer, &run, &err)))
+		return;
+	CHECK_INT(vocabulary_count(&v, STR("")), 0);
+	for (int i = 0; i < 300; i++) {
+		const char *prompt = prompt_number(&w, i, 5, &run, NULL);
+		CHECK_INT(vocabulary_count(&v, str_of(prompt)), w.prompts[i].input_tokens);
+	}
+	vocabulary_close(&v);
+	arena_release(&run);
+}
+
+static void with_a_tokenizer_recorded_answers_tell_their_length(void)
+{
+	static const char text[] =
+		"[{\"conversations\": [{\"from\": \"human\", \"value\": \"q\"}, {\"from\": \"gpt\", "
+		"\"value\": \"Once upon a time\"}]}, {\"conversations\": [{\"from\": \"human\", \"value\": \"q\"}]}]";
+	struct arena run = { 0 };
+	struct err err = { 0 };
+	struct vocabulary v;
+	struct load_config c = { .seed = 3,
+		.input_file = write_file(text),
+		.tokenizer = reference_path("tales-f32.gguf") };
+	struct workload w = build(&c, &endpoint_openai_completions, &run);
+	int64_t output;
+	CHECK(vocabulary_open(&v, c.tokenizer, &run, &err));
+	prompt_number(&w, 0, 1, &run, &output);
+	CHECK_INT(output, vocabulary_count(&v, STR("Once upon a time")));
+	prompt_number(&w, 1, 1, &run, &output);
+	CHECK_INT(output, 64);
+	c.output_tokens = "9";
+	w = build(&c, &endpoint_openai_completions, &run);
+	prompt_number(&w, 0, 1, &run, &output);
+	CHECK_INT(output, 9);
+	unlink(path);
+	vocabulary_close(&v);
 	arena_release(&run);
 }
 
@@ -501,6 +554,8 @@ int main(void)
 	TAP_RUN(without_salt_the_seed_alone_decides);
 	TAP_RUN(a_share_of_each_prompt_is_common_to_those_of_its_group);
 	TAP_RUN(a_schedule_gives_each_request_its_lengths_and_blocks);
+	TAP_RUN(with_a_tokenizer_prompts_have_exactly_their_tokens);
+	TAP_RUN(with_a_tokenizer_recorded_answers_tell_their_length);
 	TAP_RUN(a_body_that_is_no_frame_is_written_out_and_salted_in_place);
 	TAP_RUN(text_has_its_number_of_words_and_goes_on_where_it_ended);
 	TAP_RUN(lines_of_a_file_are_sent_as_they_are);
