@@ -57,8 +57,7 @@ static void a_chat_request_is_the_json_that_the_api_wants(void)
 	CHECK_STR(json_string_value(json_object_get(j, "model")), "m");
 	CHECK_INT(json_integer_value(json_object_get(j, "max_tokens")), 5);
 	CHECK(json_is_true(json_object_get(j, "stream")));
-	CHECK(json_is_true(
-		json_object_get(json_object_get(j, "stream_options"), "include_usage")));
+	CHECK(json_is_true(json_object_get(json_object_get(j, "stream_options"), "include_usage")));
 	json_t *first = json_array_get(json_object_get(j, "messages"), 0);
 	CHECK_STR(json_string_value(json_object_get(first, "role")), "user");
 	CHECK(str_starts(request, STR("POST /v1/chat/completions HTTP/1.1\r\nHost: h:1\r\n")));
@@ -78,8 +77,8 @@ static const char *prompt_of(struct str request, struct arena *run, int64_t *ret
 	return copy;
 }
 
-static const char *prompt_number(const struct workload *w, int64_t i, uint64_t nonce,
-	struct arena *run, int64_t *ret_output)
+static const char *prompt_number(
+        const struct workload *w, int64_t i, uint64_t nonce, struct arena *run, int64_t *ret_output)
 {
 	AUTO(auto_buf) struct buf scratch = { 0 };
 	return prompt_of(workload_request(w, i, i, nonce, &scratch), run, ret_output);
@@ -102,7 +101,8 @@ static int64_t common_words(const char *a, const char *b)
 	return n + ((!*a || *a == ' ') && (!*b || *b == ' '));
 }
 
-static struct workload build(const struct load_config *c, const struct endpoint *e, struct arena *run)
+static struct workload build(
+        const struct load_config *c, const struct endpoint *e, struct arena *run)
 {
 	struct workload w = { 0 };
 	struct err err = { 0 };
@@ -172,8 +172,8 @@ static void a_share_of_each_prompt_is_common_to_those_of_its_group(void)
 			starts[n++] = one;
 		else {
 			/* The shorter half is common to both, by chance a word or two more. */
-			int64_t least = tokens < count_words(starts[g]) ? tokens :
-									   count_words(starts[g]);
+			int64_t least =
+			        tokens < count_words(starts[g]) ? tokens : count_words(starts[g]);
 			int64_t common = common_words(one, starts[g]);
 			CHECK(common >= (least + 1) / 2 && common < (least + 1) / 2 + 4);
 		}
@@ -184,22 +184,21 @@ static void a_share_of_each_prompt_is_common_to_those_of_its_group(void)
 		CHECK_NEAR((double)sizes[g], (double)N / GROUPS, 5 * sqrt(N * 2.0 / 9));
 	/* Another run has other beginnings. */
 	CHECK(common_words(prompt_number(&w, 0, 1, &run, NULL),
-		      prompt_number(&w, 0, 2, &run, NULL)) < 4);
+	              prompt_number(&w, 0, 2, &run, NULL)) < 4);
 	arena_release(&run);
 }
 
 static void a_schedule_gives_each_request_its_lengths_and_blocks(void)
 {
 	static const char rows[] =
-		"{\"timestamp\":0,\"input_length\":70,\"output_length\":5,\"hash_ids\":[1,2,3]}\n"
-		"{\"timestamp\":0,\"input_length\":96,\"output_length\":7,\"hash_ids\":[1,2,4]}\n"
-		"{\"timestamp\":9,\"input_length\":40,\"output_length\":5,\"hash_ids\":[1,5]}\n"
-		"{\"timestamp\":9,\"input_length\":33,\"output_length\":1,\"hash_ids\":[6,2]}\n";
+	        "{\"timestamp\":0,\"input_length\":70,\"output_length\":5,\"hash_ids\":[1,2,3]}\n"
+	        "{\"timestamp\":0,\"input_length\":96,\"output_length\":7,\"hash_ids\":[1,2,4]}\n"
+	        "{\"timestamp\":9,\"input_length\":40,\"output_length\":5,\"hash_ids\":[1,5]}\n"
+	        "{\"timestamp\":9,\"input_length\":33,\"output_length\":1,\"hash_ids\":[6,2]}\n";
 	static const int64_t lengths[][2] = { { 70, 5 }, { 96, 7 }, { 40, 5 }, { 33, 1 } };
 	/* Blocks have 32 tokens. */
-	static const int64_t common[4][4] = {
-		{ 70, 64, 32, 0 }, { 64, 96, 32, 0 }, { 32, 32, 40, 0 }, { 0, 0, 0, 33 }
-	};
+	static const int64_t common[4][4] = { { 70, 64, 32, 0 }, { 64, 96, 32, 0 },
+		{ 32, 32, 40, 0 }, { 0, 0, 0, 33 } };
 	struct arena run = { 0 };
 	struct err err;
 	struct load_config c = { .seed = 1, .salt = true };
@@ -211,7 +210,8 @@ static void a_schedule_gives_each_request_its_lengths_and_blocks(void)
 		int64_t output;
 		AUTO(auto_buf) struct buf scratch = { 0 };
 		/* The row is that of the arrival, whatever was sent before. */
-		prompts[i] = prompt_of(workload_request(&w, 100 - i, i, 1, &scratch), &run, &output);
+		prompts[i] =
+		        prompt_of(workload_request(&w, 100 - i, i, 1, &scratch), &run, &output);
 		CHECK_INT(count_words(prompts[i]), lengths[i][0]);
 		CHECK_INT(output, lengths[i][1]);
 	}
@@ -254,9 +254,10 @@ static void with_a_tokenizer_prompts_have_exactly_their_tokens(void)
 
 static void with_a_tokenizer_recorded_answers_tell_their_length(void)
 {
-	static const char text[] =
-		"[{\"conversations\": [{\"from\": \"human\", \"value\": \"q\"}, {\"from\": \"gpt\", "
-		"\"value\": \"Once upon a time\"}]}, {\"conversations\": [{\"from\": \"human\", \"value\": \"q\"}]}]";
+	static const char text[] = "[{\"conversations\": [{\"from\": \"human\", \"value\": \"q\"}, "
+	                           "{\"from\": \"gpt\", "
+	                           "\"value\": \"Once upon a time\"}]}, {\"conversations\": "
+	                           "[{\"from\": \"human\", \"value\": \"q\"}]}]";
 	struct arena run = { 0 };
 	struct err err = { 0 };
 	struct vocabulary v;
@@ -326,9 +327,10 @@ static void lines_of_a_file_are_sent_as_they_are(void)
 	struct err err;
 	struct workload w;
 	struct load_config c = { .seed = 1,
-		.input_file = write_file("{\"prompt\": \"one \\\"two\\\"\", \"max_tokens\": 7}\n\n"
-					 "{\"messages\": [{\"role\": \"user\", \"content\": \"hi\"}]}\n"
-					 "{\"body\": {\"x\": 1}}\n") };
+		.input_file =
+		        write_file("{\"prompt\": \"one \\\"two\\\"\", \"max_tokens\": 7}\n\n"
+		                   "{\"messages\": [{\"role\": \"user\", \"content\": \"hi\"}]}\n"
+		                   "{\"body\": {\"x\": 1}}\n") };
 	CHECK(workload_build(&c, &endpoint_openai_completions, NULL, NULL, &url, &run, &w, &err));
 	CHECK_INT(w.n, 3);
 	json_t *j = json_of(w.items[0].request);
@@ -349,11 +351,13 @@ static void lines_of_a_file_are_sent_as_they_are(void)
 static void conversations_of_sharegpt_are_asked_by_their_first_question(void)
 {
 	static const char text[] =
-		"\n[{\"id\": \"a_0\", \"conversations\": [{\"from\": \"human\", \"value\": \"one\\nline\"},\n"
-		" {\"from\": \"gpt\", \"value\": \"yes\"}]},\n"
-		"{\"id\": \"a_1\", \"conversations\": []},\n"
-		"{\"id\": \"b\", \"conversations\": [{\"from\": \"gpt\", \"value\": \"hello\"},"
-		" {\"value\": \"\\u00e9\", \"from\": \"user\"}, {\"from\": \"human\", \"value\": \"no\"}]}]";
+	        "\n[{\"id\": \"a_0\", \"conversations\": [{\"from\": \"human\", \"value\": "
+	        "\"one\\nline\"},\n"
+	        " {\"from\": \"gpt\", \"value\": \"yes\"}]},\n"
+	        "{\"id\": \"a_1\", \"conversations\": []},\n"
+	        "{\"id\": \"b\", \"conversations\": [{\"from\": \"gpt\", \"value\": \"hello\"},"
+	        " {\"value\": \"\\u00e9\", \"from\": \"user\"}, {\"from\": \"human\", \"value\": "
+	        "\"no\"}]}]";
 	struct arena run = { 0 };
 	struct load_config c = { .seed = 1, .input_file = write_file(text), .output_tokens = "9" };
 	struct workload w = build(&c, &endpoint_openai_completions, &run);
@@ -390,8 +394,9 @@ static void bad_files_are_named_with_their_line(void)
 		{ "[{\"prompt\": \"a\"},\n\n3]\n", "line 3" },
 		{ "[\n{\"prompt\": \"a\"}\n{\"prompt\": \"b\"}]", "line 2" },
 		{ "[{\"prompt\": \"a\"}] x", "line 1" },
-		{ "[{\"conversations\": []}, {\"conversations\": [{\"from\": \"gpt\", \"value\": \"x\"}]}]",
-			"no lines" },
+		{ "[{\"conversations\": []}, {\"conversations\": [{\"from\": \"gpt\", \"value\": "
+		  "\"x\"}]}]",
+		        "no lines" },
 		{ "[{\"conversations\": [{\"from\": \"human\", \"value\": \"\\x\"}]}]", "line 1" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
@@ -421,7 +426,8 @@ static void options_that_do_not_fit_are_refused(void)
 		struct arena run = { 0 };
 		struct err err = { 0 };
 		struct workload w;
-		CHECK(!workload_build(&bad[i], &endpoint_openai_chat, NULL, NULL, &url, &run, &w, &err));
+		CHECK(!workload_build(
+		        &bad[i], &endpoint_openai_chat, NULL, NULL, &url, &run, &w, &err));
 		CHECK_INT(err.kind, ERR_USAGE);
 		arena_release(&run);
 	}
@@ -447,7 +453,8 @@ static void a_base_address_gets_the_path_of_the_api(void)
 		struct load_config c = { .seed = 1 };
 		struct url u = url;
 		u.path = cases[i].given;
-		CHECK(workload_build(&c, &endpoint_openai_completions, NULL, NULL, &u, &run, &w, &err));
+		CHECK(workload_build(
+		        &c, &endpoint_openai_completions, NULL, NULL, &u, &run, &w, &err));
 		AUTO(auto_buf) struct buf scratch = { 0 };
 		CHECK(str_starts(workload_request(&w, 0, 0, 1, &scratch), str_of(cases[i].sent)));
 		arena_release(&run);
@@ -469,7 +476,7 @@ static void tensors_without_a_salt_are_many_different_ones(void)
 	struct workload w;
 	struct load_config c = { .seed = 1, .input_tokens = "3", .tensors = "binary" };
 	const void *prepared = prepare_kserve(
-		"{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[-1,-1]}]}", &run);
+	        "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[-1,-1]}]}", &run);
 	CHECK(workload_build(&c, &endpoint_kserve_v2, "m", prepared, &url, &run, &w, &err));
 	CHECK_INT(w.n, WORKLOAD_SYNTHETIC);
 	struct str first = w.items[0].request;
@@ -477,7 +484,7 @@ static void tensors_without_a_salt_are_many_different_ones(void)
 	CHECK(str_find(first, STR("Inference-Header-Content-Length: ")) > 0);
 	CHECK(str_find(first, STR("application/json")) < 0);
 	for (size_t i = 1; i < w.n; i++)
-		CHECK(!str_eq(body_of(&w.items[i]), body_of(&w.items[i - 1])));
+		CHECK(!str_eq(body_of(w.items[i].request), body_of(w.items[i - 1].request)));
 	arena_release(&run);
 }
 
@@ -488,8 +495,8 @@ static void large_tensors_are_as_many_as_memory_allows(void)
 	struct workload w;
 	struct load_config c = { .seed = 1, .input_tokens = "1000", .tensors = "binary" };
 	const void *prepared = prepare_kserve(
-		"{\"inputs\":[{\"name\":\"x\",\"datatype\":\"UINT8\",\"shape\":[-1,8,-1,-1]}]}",
-		&run);
+	        "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"UINT8\",\"shape\":[-1,8,-1,-1]}]}",
+	        &run);
 	CHECK(workload_build(&c, &endpoint_kserve_v2, "m", prepared, &url, &run, &w, &err));
 	/* 8 MB and a little more each, of 64 MiB */
 	CHECK_INT(w.n, 8);
@@ -504,7 +511,7 @@ static void lines_with_inputs_are_sent_verbatim(void)
 	struct workload w;
 	struct load_config c = { .seed = 1, .input_file = write_file(line) };
 	CHECK(workload_build(&c, &endpoint_kserve_v2, "m", NULL, &url, &run, &w, &err));
-	CHECK(str_eq(body_of(&w.items[0]), STR(line)));
+	CHECK(str_eq(body_of(w.items[0].request), STR(line)));
 	CHECK(str_find(w.items[0].request, STR("Inference-Header")) < 0);
 	unlink(path);
 	c.input_file = write_file("{\"prompt\": \"x\"}");
@@ -523,8 +530,8 @@ static void documents_are_for_who_reranks(void)
 	struct workload w;
 	struct load_config c = { .seed = 1, .input_file = write_file(line) };
 	CHECK(workload_build(&c, &endpoint_openai_rerank, NULL, NULL, &url, &run, &w, &err));
-	CHECK(str_eq(body_of(&w.items[0]),
-		STR("{\"query\":\"q \u00e9\",\"documents\":[\"a\", \"b\"]}")));
+	CHECK(str_eq(body_of(w.items[0].request),
+	        STR("{\"query\":\"q \u00e9\",\"documents\":[\"a\", \"b\"]}")));
 	CHECK(!workload_build(&c, &endpoint_openai_chat, NULL, NULL, &url, &run, &w, &err));
 	CHECK_INT(err.kind, ERR_INPUT);
 	unlink(path);
