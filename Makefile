@@ -15,7 +15,7 @@
 BUILD ?= build
 MESON_FLAGS ?=
 FUZZ_SECONDS ?= 60
-SOURCES = $(shell find src tests -name '*.[ch]')
+SOURCES = $(shell find src tests bench -name '*.[ch]')
 
 .DEFAULT_GOAL := all
 .PHONY: all test demo install sanitize fuzz check format po clean \
