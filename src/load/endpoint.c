@@ -173,12 +173,12 @@ void reply_fail(struct reply *reply, struct str text)
 	reply->error_text[n] = '\0';
 }
 
-int64_t reply_output_tokens(const struct reply *reply, enum token_source *ret_source)
+int64_t reply_output_tokens(const struct reply *reply, enum load_token_source *ret_source)
 {
 	if (reply->output_tokens >= 0) {
-		*ret_source = TOKENS_BY_USAGE;
+		*ret_source = LOAD_TOKENS_USAGE;
 		return reply->output_tokens;
 	}
-	*ret_source = reply->id_events > 0 ? TOKENS_BY_IDS : TOKENS_BY_EVENTS;
+	*ret_source = reply->id_events > 0 ? LOAD_TOKENS_IDS : LOAD_TOKENS_EVENTS;
 	return reply->id_tokens + reply->token_events - reply->id_events;
 }

@@ -13,6 +13,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "record/load_run.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,9 +50,6 @@ struct reply {
 	bool error;             /* an error inside a good HTTP status */
 	char error_text[200];
 };
-
-/* What a number of tokens rests on, best first. */
-enum token_source { TOKENS_BY_USAGE, TOKENS_BY_IDS, TOKENS_BY_EVENTS };
 
 enum { ENDPOINT_PATHS_MAX = 2, ENDPOINT_KEYS_MAX = 2 };
 
@@ -153,6 +151,6 @@ void reply_fail(struct reply *reply, struct str text);
  * The output tokens of an answer, by the best that it says: usage, token ids or logprobs (an event
  * without them counts as one token), events.
  */
-int64_t reply_output_tokens(const struct reply *reply, enum token_source *ret_source);
+int64_t reply_output_tokens(const struct reply *reply, enum load_token_source *ret_source);
 
 #endif

@@ -22,7 +22,9 @@ void exchange_begin(struct exchange *x, const struct endpoint *endpoint, int64_t
 	reply_reset(&x->reply);
 	x->planned_ns = planned_ns;
 	x->sent_ns = sent_ns;
-	x->first_byte_ns = x->first_token_ns = x->last_token_ns = 0;
+	x->first_byte_ns = x->first_token_ns = x->first_visible_ns = x->last_token_ns = 0;
+	x->worst_gap_ns = 0;
+	x->first_tokens = 1;
 	x->gaps = gaps;
 }
 
@@ -36,6 +38,24 @@ static bool is_event_stream(const struct exchange *x)
 	return is_good_status(x) && x->http.event_stream && x->endpoint->read_event;
 }
 
+static void first_token(struct exchange *x)
+{
+	enum load_token_source source;
+	int64_t tokens = reply_output_tokens(&x->reply, &source);
+	x->first_token_ns = x->now_ns;
+	if (tokens > 1)
+		x->first_tokens = tokens;
+}
+
+static void later_token(struct exchange *x)
+{
+	int64_t gap = x->now_ns - x->last_token_ns;
+	if (gap > x->worst_gap_ns)
+		x->worst_gap_ns = gap;
+	if (x->gaps)
+		hist_record(x->gaps, gap);
+}
+
 static bool on_data(void *ctx, struct str data)
 {
 	struct exchange *x = ctx;
@@ -43,10 +63,12 @@ static bool on_data(void *ctx, struct str data)
 	x->endpoint->read_event(&x->reply, data);
 	if (x->reply.token_events == before)
 		return true;
-	if (!x->first_token_ns)
-		x->first_token_ns = x->now_ns;
-	else if (x->gaps)
-		hist_record(x->gaps, x->now_ns - x->last_token_ns);
+	if (x->first_token_ns)
+		later_token(x);
+	else
+		first_token(x);
+	if (!x->first_visible_ns && x->reply.visible_events > 0)
+		x->first_visible_ns = x->now_ns;
 	x->last_token_ns = x->now_ns;
 	return true;
 }

@@ -30,13 +30,18 @@ struct exchange {
 	struct ndjson lines; /* where the stream is one of JSON lines */
 	struct buf body;
 	struct reply reply;
+	int64_t ticket;           /* number of the request since the start */
+	bool in_window;           /* sent inside the window: its times count */
 	int64_t planned_ns;
 	int64_t sent_ns;
-	int64_t first_byte_ns;  /* 0: none yet */
-	int64_t first_token_ns; /* likewise */
+	int64_t first_byte_ns;    /* 0: none yet */
+	int64_t first_token_ns;   /* likewise */
+	int64_t first_visible_ns; /* likewise; the first token that is not reasoning alone */
 	int64_t last_token_ns;
-	int64_t now_ns;         /* when the bytes under way arrived */
-	struct hist *gaps;      /* where gaps between token events go; NULL: not recorded */
+	int64_t worst_gap_ns;     /* the longest between two token events */
+	int64_t first_tokens;     /* in the first event: as told by then, else 1 */
+	int64_t now_ns;           /* when the bytes under way arrived */
+	struct hist *gaps;        /* where gaps between token events go; NULL: not recorded */
 };
 
 enum exchange_result {
@@ -47,7 +52,7 @@ enum exchange_result {
 
 void exchange_release(struct exchange *x);
 
-/* A new request on a connection; the stamps are the caller's. */
+/* A new request on a connection; ticket, in_window and the stamps are the caller's. */
 void exchange_begin(struct exchange *x, const struct endpoint *endpoint, int64_t planned_ns,
 	int64_t sent_ns, struct hist *gaps);
 

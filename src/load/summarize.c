@@ -59,9 +59,10 @@ static void add_counts(struct totals *t, const struct worker *w, struct load_run
 	to->window_token_events += from->window_token_events;
 	to->window_input_tokens += from->window_input_tokens;
 	to->window_body_tokens += from->window_body_tokens;
-	to->n_with_usage += from->n_with_usage;
-	to->usage_output_tokens += from->usage_output_tokens;
-	to->usage_events += from->usage_events;
+	for (int i = 0; i < LOAD_N_TOKEN_SOURCES; i++)
+		to->by_source[i] += from->by_source[i];
+	to->told_tokens += from->told_tokens;
+	to->told_events += from->told_events;
 	to->n_with_input += from->n_with_input;
 	to->reads_with_tokens += from->reads_with_tokens;
 	to->token_events += from->token_events;
@@ -94,23 +95,25 @@ static void fill_requests(struct load_run *r, const struct load_counts *c)
 		r->requests.failed += c->failures[i];
 }
 
-/* Which count of tokens the figures rest on, and how many tokens an event bears. */
-static void fill_tokens(const struct load *load, struct load_run *r, const struct load_counts *c)
+/* Which counts of tokens the figures rest on: "usage", "usage,events". */
+static const char *tokens_source(const struct load_counts *c, struct arena *run)
 {
-	r->tokens_per_event = NAN;
-	r->tokens_source = "none";
-	if (!load->endpoint->makes_tokens || c->ok == 0)
-		return;
+	const char *text = NULL;
+	for (int i = 0; i < LOAD_N_TOKEN_SOURCES; i++)
+		if (c->by_source[i] > 0)
+			text = text ? arena_printf(run, "%s,%s", text, load_token_source_names[i]) :
+				      load_token_source_names[i];
 	/* Embeddings have a usage without output tokens. */
-	bool only_input = c->n_with_usage == 0 && c->n_with_input > 0 && !load->streaming;
-	if (c->n_with_usage == c->ok || only_input)
-		r->tokens_source = "usage";
-	else if (c->n_with_usage > 0)
-		r->tokens_source = "usage,events";
-	else if (load->streaming)
-		r->tokens_source = "events";
-	if (load->streaming && c->usage_events > 0)
-		r->tokens_per_event = (double)c->usage_output_tokens / (double)c->usage_events;
+	if (!text && c->n_with_input > 0)
+		text = load_token_source_names[LOAD_TOKENS_USAGE];
+	return text ? text : "none";
+}
+
+static void fill_tokens(struct arena *run, struct load_run *r, const struct load_counts *c)
+{
+	r->tokens_source = tokens_source(c, run);
+	r->tokens_per_event =
+		c->told_events > 0 ? (double)c->told_tokens / (double)c->told_events : NAN;
 }
 
 static void fill_throughput(const struct load *load, const struct load_shape *shape,
@@ -120,7 +123,7 @@ static void fill_throughput(const struct load *load, const struct load_shape *sh
 	double per_event = isnan(r->tokens_per_event) ? 1 : r->tokens_per_event;
 	/* A run by requests has all its answers; one by time has those that came in time. */
 	int64_t ok = shape->requests > 0 ? c->ok : c->window_ok;
-	bool speaks_of_output = c->window_token_events > 0 || c->n_with_usage > 0;
+	bool speaks_of_output = c->window_token_events > 0 || c->window_body_tokens > 0;
 	r->throughput = (struct load_throughput){
 		.requests_per_s = s > 0 ? (double)ok / s : 0,
 		.input_tokens_per_s = c->n_with_input > 0 ? (double)c->window_input_tokens / s : NAN,
@@ -260,7 +263,7 @@ void load_summarize(const struct load *load, const struct load_shared *shared,
 	r->window.duration_s = (double)(shared->window_end_ns - shared->window_start_ns) / 1e9;
 	fill_config(load, shared->shape, r);
 	fill_requests(r, &t.c);
-	fill_tokens(load, r, &t.c);
+	fill_tokens(run, r, &t.c);
 	fill_throughput(load, shared->shape, r, &t.c);
 	fill_client(shared->shape, shared, r, &t);
 	fill_transport(shared->shape, r, &t);

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/units.h"
-#include "load/exchange.h"
+#include "net/loop.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,10 +36,8 @@ struct slot {
 	struct str out;      /* what is left of it to send */
 	struct buf written;  /* the request, where it is made for this slot */
 	int64_t arrival;     /* open loop: number of the request among the planned ones */
-	int64_t ticket;      /* number of the request since the start */
 	int64_t connect_ns;  /* when the connection under way was started */
 	int64_t answers;     /* on this connection */
-	bool in_window;
 	bool restamp;        /* the connection was made for the run, not for this request */
 	bool retried;
 	bool streaming;      /* between first and last token */
@@ -64,8 +62,6 @@ struct engine {
 	struct slot_list busy; /* oldest first */
 	struct slot_list paused;
 	struct slot *idle;
-	int64_t n_busy, n_streaming;
-	int64_t level_ns; /* since when the two levels hold */
 	struct arrival arrival;
 	int64_t next_due_ns;   /* INT64_MAX: no request is left */
 	int64_t next_arrival;  /* its number in the whole process */
@@ -103,168 +99,15 @@ static void list_remove(struct slot_list *list, struct slot *s)
 	s->prev = s->next = NULL;
 }
 
-static int64_t window_start(const struct engine *e)
-{
-	return atomic_load_explicit(&e->shared->window_start_ns, memory_order_relaxed);
-}
-
-static int64_t window_end(const struct engine *e)
-{
-	return atomic_load_explicit(&e->shared->window_end_ns, memory_order_relaxed);
-}
-
-static bool inside_window(const struct engine *e, int64_t t_ns)
-{
-	return t_ns >= window_start(e) && t_ns < window_end(e);
-}
-
-/*
- * Books how many requests and streams were under way since the last change. The kernel's stamps may
- * lie before it: a slot counts as busy until the client has noticed, so that a client that lags
- * shows in Little's law.
- */
-static void book_levels(struct engine *e, int64_t now_ns)
-{
-	struct load_counts *c = e->counts;
-	if (now_ns < e->level_ns)
-		now_ns = e->level_ns;
-	int64_t start = window_start(e), end = window_end(e);
-	int64_t from = e->level_ns > start ? e->level_ns : start;
-	int64_t to = now_ns < end ? now_ns : end;
-	if (start != INT64_MAX && from < to) {
-		c->in_flight_integral_s += (double)e->n_busy * (double)(to - from) / 1e9;
-		c->streams_integral_s += (double)e->n_streaming * (double)(to - from) / 1e9;
-		series_in_flight(&c->series, from - start, to - start, e->n_busy);
-	}
-	e->level_ns = now_ns;
-}
-
-static void streams_change(struct engine *e, int64_t now_ns, int by)
-{
-	book_levels(e, now_ns);
-	e->n_streaming += by;
-	if (e->n_streaming > e->counts->streams_max && inside_window(e, now_ns))
-		e->counts->streams_max = e->n_streaming;
-}
-
-static void add_shared(_Atomic int64_t *counter, int64_t by)
-{
-	atomic_fetch_add_explicit(counter, by, memory_order_relaxed);
-}
-
 /* ---- one request: its end ---- */
-
-static void keep_first_error(struct engine *e, const char *why, int64_t now_ns)
-{
-	if (e->counts->first_error[0])
-		return;
-	snprintf(e->counts->first_error, sizeof(e->counts->first_error), "%s", why);
-	e->counts->first_error_ns = now_ns;
-}
-
-/* Latencies that the controller looks at before the window opens. */
-static void keep_early(struct engine *e, const struct slot *s, int64_t latency_ns)
-{
-	struct load_shared *shared = e->shared;
-	if (s->ticket < LOAD_FIRST_LATENCIES)
-		atomic_store_explicit(&shared->first_latencies[s->ticket],
-			latency_ns > 0 ? latency_ns : 1, memory_order_relaxed);
-	if (window_start(e) != INT64_MAX || shared->n_early >= LOAD_EARLY_MAX)
-		return;
-	pthread_mutex_lock(&shared->early_lock);
-	if (shared->n_early < LOAD_EARLY_MAX)
-		shared->early_ms[shared->n_early++] = (double)latency_ns / 1e6;
-	pthread_mutex_unlock(&shared->early_lock);
-}
-
-/* What every completion inside the window adds, whenever it was sent. */
-static void count_completion(struct engine *e, const struct slot *s, int64_t now_ns, bool ok)
-{
-	struct load_counts *c = e->counts;
-	const struct reply *reply = &s->x.reply;
-	int64_t latency = now_ns - s->x.sent_ns;
-	if (!inside_window(e, now_ns))
-		return;
-	c->window_completions++;
-	c->window_latency_s += (double)latency / 1e9;
-	series_record(&c->series, now_ns - window_start(e), ok, latency);
-	add_shared(&e->shared->n_done, 1);
-	if (!ok) {
-		add_shared(&e->shared->n_failed, 1);
-		return;
-	}
-	c->window_ok++;
-	if (reply->input_tokens > 0)
-		c->window_input_tokens += reply->input_tokens;
-	if (!s->x.http.event_stream && reply->output_tokens > 0) {
-		c->window_body_tokens += reply->output_tokens;
-		series_at(&c->series, now_ns - window_start(e))->body_tokens += reply->output_tokens;
-	}
-}
-
-static bool is_good(const struct engine *e, const struct exchange *x, int64_t now_ns)
-{
-	const struct load_slo *slo = &e->shared->slo;
-	int64_t gaps = x->reply.token_events - 1;
-	if (now_ns - x->sent_ns > slo->e2e_ns)
-		return false;
-	if (slo->ttft_ns != INT64_MAX &&
-		(!x->first_token_ns || x->first_token_ns - x->sent_ns > slo->ttft_ns))
-		return false;
-	return slo->itl_ns == INT64_MAX || gaps <= 0 ||
-		(x->last_token_ns - x->first_token_ns) / gaps <= slo->itl_ns;
-}
-
-static void record_tokens(struct load_counts *c, const struct exchange *x)
-{
-	const struct reply *reply = &x->reply;
-	int64_t tokens = reply->output_tokens >= 0 ? reply->output_tokens : reply->token_events;
-	if (reply->input_tokens >= 0)
-		c->n_with_input++;
-	if (reply->output_tokens >= 0) {
-		c->n_with_usage++;
-		c->usage_output_tokens += reply->output_tokens;
-		c->usage_events += reply->token_events;
-	}
-	if (!x->first_token_ns)
-		return;
-	hist_record(&c->metrics[LOAD_TTFT], x->first_token_ns - x->sent_ns);
-	if (tokens > 1)
-		hist_record(&c->metrics[LOAD_TPOT],
-			(x->last_token_ns - x->first_token_ns) / (tokens - 1));
-}
-
-/* A success that was sent inside the window. */
-static void record_success(struct engine *e, const struct slot *s, int64_t now_ns)
-{
-	struct load_counts *c = e->counts;
-	const struct exchange *x = &s->x;
-	int64_t latency = now_ns - x->sent_ns;
-	c->ok++;
-	c->last_end_ns = now_ns;
-	hist_record(&c->metrics[LOAD_LATENCY], latency);
-	hist_record(&c->metrics[LOAD_RESPONSE], now_ns - x->planned_ns);
-	hist_record(&c->metrics[LOAD_TTFB], x->first_byte_ns - x->sent_ns);
-	record_tokens(c, x);
-	if (!x->http.event_stream)
-		hist_record(&c->body_delay, now_ns - x->first_byte_ns);
-	else if (x->reply.token_events > 10 && latency > 0)
-		hist_record(&c->stream_share_pm,
-			(x->first_token_ns - x->sent_ns) * 1000 / latency);
-	if (e->shared->slo.present && is_good(e, x, now_ns))
-		c->good++;
-}
 
 static void leave_busy(struct engine *e, struct slot *s, int64_t now_ns)
 {
-	book_levels(e, now_ns);
 	list_remove(&e->busy, s);
-	e->n_busy--;
-	add_shared(&e->shared->n_open, -1);
-	if (s->streaming) {
-		e->n_streaming--;
-		s->streaming = false;
-	}
+	if (s->streaming)
+		counts_streaming(e->counts, e->shared, now_ns, -1);
+	counts_busy(e->counts, e->shared, now_ns, -1);
+	s->streaming = false;
 	s->state = SLOT_IDLE;
 }
 
@@ -289,18 +132,8 @@ static void pause_slot(struct engine *e, struct slot *s, int64_t now_ns)
 static void fail(struct engine *e, struct slot *s, enum load_failure kind, const char *why,
 	int64_t now_ns, bool keep_connection)
 {
-	struct load_counts *c = e->counts;
 	leave_busy(e, s, now_ns);
-	count_completion(e, s, now_ns, false);
-	keep_first_error(e, why, now_ns);
-	add_shared(&e->shared->n_all_failed, 1);
-	if (kind == LOAD_FAIL_CONNECT || kind == LOAD_FAIL_TLS || kind == LOAD_FAIL_STREAM_CUT)
-		add_shared(&e->shared->n_gone, 1);
-	if (s->in_window) {
-		c->last_end_ns = now_ns;
-		c->failures[kind]++;
-		hist_record(&c->failed_latency, now_ns - s->x.sent_ns);
-	}
+	counts_failure(e->counts, e->shared, &s->x, kind, why, now_ns);
 	if (!keep_connection)
 		conn_close(&s->conn);
 	/* A service that is gone must not be hammered. */
@@ -316,7 +149,7 @@ static void complete(struct engine *e, struct slot *s, int64_t now_ns, bool clea
 	char why[sizeof(e->counts->first_error)];
 	bool close = !clean || !s->x.http.keep_alive || e->shared->shape->new_connections;
 	s->answers++;
-	if (inside_window(e, now_ns)) {
+	if (load_in_window(e->shared, now_ns)) {
 		s->served = true;
 		e->counts->server_closes += !s->x.http.keep_alive;
 	}
@@ -325,12 +158,7 @@ static void complete(struct engine *e, struct slot *s, int64_t now_ns, bool clea
 		return;
 	}
 	leave_busy(e, s, now_ns);
-	count_completion(e, s, now_ns, true);
-	keep_early(e, s, now_ns - s->x.sent_ns);
-	atomic_store_explicit(&e->shared->last_success_ns, now_ns, memory_order_relaxed);
-	atomic_store_explicit(&e->shared->n_gone, 0, memory_order_relaxed);
-	if (s->in_window)
-		record_success(e, s, now_ns);
+	counts_success(e->counts, e->shared, &s->x, now_ns);
 	if (close)
 		conn_close(&s->conn);
 	next_request(e, s, now_ns);
@@ -367,7 +195,7 @@ static void start_connection(struct engine *e, struct slot *s, int64_t now_ns)
 		fail(e, s, LOAD_FAIL_CONNECT, err.text, now_ns, false);
 		return;
 	}
-	if (inside_window(e, now_ns))
+	if (load_in_window(e->shared, now_ns))
 		e->counts->connections_opened++;
 }
 
@@ -383,32 +211,21 @@ static bool take_ticket(struct engine *e, struct slot *s, int64_t due_ns)
 	if (shape->warmup == LOAD_WARMUP_REQUESTS && ticket >= shape->warmup_requests) {
 		int64_t closed = INT64_MAX;
 		atomic_compare_exchange_strong(&shared->window_start_ns, &closed, due_ns);
-		if (due_ns < window_start(e))
-			due_ns = window_start(e);
+		if (due_ns < load_window_start(e->shared))
+			due_ns = load_window_start(e->shared);
 	}
-	s->ticket = ticket;
-	s->in_window = due_ns >= window_start(e) &&
+	s->x.ticket = ticket;
+	s->x.in_window = due_ns >= load_window_start(e->shared) &&
 		(shape->warmup != LOAD_WARMUP_REQUESTS || ticket >= shape->warmup_requests);
-	if (!s->in_window)
+	if (!s->x.in_window)
 		return true;
 	int64_t k = atomic_fetch_add_explicit(&shared->n_window_sent, 1, memory_order_relaxed);
 	return shape->requests == 0 || k < shape->requests;
 }
 
-static void count_sent(struct engine *e, struct slot *s)
-{
-	struct load_counts *c = e->counts;
-	add_shared(&e->shared->n_open, 1);
-	if (!s->in_window) {
-		c->warmup_requests++;
-		return;
-	}
-	c->attempted++;
-}
-
 static void write_request(struct engine *e, struct slot *s)
 {
-	s->request = workload_request(e->shared->workload, s->ticket, s->arrival, e->shared->nonce,
+	s->request = workload_request(e->shared->workload, s->x.ticket, s->arrival, e->shared->nonce,
 		&s->written);
 	s->out = s->request;
 }
@@ -419,24 +236,21 @@ static void dispatch(struct engine *e, struct slot *s, int64_t planned_ns)
 	struct load_shared *shared = e->shared;
 	bool open_loop = shared->shape->rate_per_s > 0;
 	int64_t now = clock_now_ns();
-	if (e->exhausted || shared->phase != PHASE_RUN || now >= window_end(e) ||
+	if (e->exhausted || shared->phase != PHASE_RUN || now >= load_window_end(e->shared) ||
 		!take_ticket(e, s, open_loop ? planned_ns : now)) {
 		e->exhausted = true;
 		return;
 	}
-	s->restamp = s->conn.fd < 0 && s->ticket < e->w->n_slots * shared->n_threads && !open_loop;
+	s->restamp = s->conn.fd < 0 && s->x.ticket < e->w->n_slots * shared->n_threads && !open_loop;
 	s->retried = false;
 	s->got_bytes = false;
 	s->state = SLOT_BUSY;
-	book_levels(e, now);
-	e->n_busy++;
 	list_add(&e->busy, s);
-	count_sent(e, s);
 	write_request(e, s);
 	exchange_begin(&s->x, shared->endpoint, open_loop ? planned_ns : now, now,
-		s->in_window ? &e->counts->metrics[LOAD_ITL] : NULL);
-	if (s->in_window)
-		hist_record(&e->counts->lateness, now - planned_ns);
+		s->x.in_window ? &e->counts->metrics[LOAD_ITL] : NULL);
+	counts_busy(e->counts, shared, now, 1);
+	counts_sent(e->counts, &s->x, now, planned_ns);
 	if (s->conn.fd < 0)
 		start_connection(e, s, now);
 	else
@@ -450,7 +264,7 @@ static bool retry(struct engine *e, struct slot *s)
 		return false;
 	conn_close(&s->conn);
 	s->retried = true;
-	e->counts->retried += s->in_window;
+	e->counts->retried += s->x.in_window;
 	s->out = s->request;
 	start_connection(e, s, clock_now_ns());
 	return true;
@@ -515,7 +329,7 @@ static int64_t arrival_time(struct engine *e, int64_t kernel_ns, int64_t not_bef
 	if (now - stamp > stamp_max_ns || stamp < not_before_ns)
 		return now;
 	int64_t delay = now - stamp;
-	if (inside_window(e, now))
+	if (load_in_window(e->shared, now))
 		hist_record(&e->counts->receive_delay, delay);
 	return delay < 0 ? now : stamp;
 }
@@ -527,17 +341,9 @@ static void note_tokens(struct engine *e, struct slot *s, int64_t before, int64_
 		return;
 	if (!s->streaming) {
 		s->streaming = true;
-		streams_change(e, now_ns, 1);
+		counts_streaming(e->counts, e->shared, now_ns, 1);
 	}
-	if (s->in_window) {
-		e->counts->reads_with_tokens++;
-		e->counts->token_events += events;
-	}
-	if (inside_window(e, now_ns)) {
-		e->counts->window_token_events += events;
-		add_shared(&e->shared->n_token_events, events);
-		series_at(&e->counts->series, now_ns - window_start(e))->token_events += events;
-	}
+	counts_tokens(e->counts, e->shared, &s->x, events, now_ns);
 }
 
 /* Feeds one read to the exchange; true when the slot goes on reading. */
@@ -616,7 +422,7 @@ static void on_event(struct engine *e, struct slot *s, uint32_t events)
 			return;
 		}
 		int64_t now = clock_now_ns();
-		if (inside_window(e, now))
+		if (load_in_window(e->shared, now))
 			hist_record(&e->counts->connect, now - s->connect_ns);
 		if (s->restamp)
 			s->x.sent_ns = s->x.planned_ns = now;
@@ -678,7 +484,7 @@ static void send_due(struct engine *e, int64_t now_ns)
 		int64_t due = e->next_due_ns;
 		s->arrival = e->next_arrival;
 		plan_next(e);
-		if (due >= window_end(e)) {
+		if (due >= load_window_end(e->shared)) {
 			e->exhausted = true;
 			s->next = e->idle;
 			e->idle = s;
@@ -717,12 +523,12 @@ static void expire(struct engine *e, int64_t now_ns)
 /* CPU and wall time of this thread inside the window. */
 static void book_cpu(struct engine *e, int64_t now_ns)
 {
-	if (!e->cpu_started && now_ns >= window_start(e)) {
+	if (!e->cpu_started && now_ns >= load_window_start(e->shared)) {
 		e->cpu_start_ns = clock_thread_cpu_ns();
 		e->wall_start_ns = now_ns;
 		e->cpu_started = true;
 	}
-	bool over = now_ns >= window_end(e) || (e->exhausted && e->n_busy == 0);
+	bool over = now_ns >= load_window_end(e->shared) || (e->exhausted && e->counts->n_busy == 0);
 	if (e->cpu_started && !e->cpu_stopped && over) {
 		e->counts->cpu_ns = clock_thread_cpu_ns() - e->cpu_start_ns;
 		e->counts->wall_ns = now_ns - e->wall_start_ns;
@@ -746,7 +552,7 @@ static int64_t next_deadline(const struct engine *e, int64_t now_ns)
 static void start_slots(struct engine *e)
 {
 	int64_t now = clock_now_ns();
-	e->level_ns = now;
+	e->counts->level_ns = now;
 	if (e->shared->shape->rate_per_s > 0) {
 		arrival_init(&e->arrival, &e->shared->shape->arrival, e->shared->shape->rate_per_s,
 			(uint64_t)e->shared->seed, e->w->index, e->shared->n_threads);
@@ -760,7 +566,7 @@ static void start_slots(struct engine *e)
 static bool is_finished(const struct engine *e)
 {
 	bool no_more = e->exhausted || e->shared->phase == PHASE_DRAIN;
-	return e->shared->phase == PHASE_STOP || (no_more && e->n_busy == 0);
+	return e->shared->phase == PHASE_STOP || (no_more && e->counts->n_busy == 0);
 }
 
 static void run_loop(struct engine *e)
@@ -780,7 +586,7 @@ static void run_loop(struct engine *e)
 			on_event(e, e->loop.events[i].data.ptr, e->loop.events[i].events);
 	}
 	int64_t now = clock_now_ns();
-	book_levels(e, now);
+	counts_levels(e->counts, e->shared, now);
 	book_cpu(e, now);
 	if (e->cpu_started && !e->cpu_stopped) {
 		e->counts->cpu_ns = clock_thread_cpu_ns() - e->cpu_start_ns;
@@ -792,7 +598,7 @@ static void close_slots(struct engine *e)
 {
 	for (int64_t i = 0; i < e->n_slots; i++) {
 		struct slot *s = &e->chunks[i / SLOT_CHUNK][i % SLOT_CHUNK];
-		if (s->state == SLOT_BUSY && s->in_window)
+		if (s->state == SLOT_BUSY && s->x.in_window)
 			e->counts->censored++;
 		e->w->connections_served += s->served;
 		conn_close(&s->conn);
@@ -832,17 +638,11 @@ void *worker_run(void *arg)
 void worker_init(struct worker *w, struct load_shared *shared, int index, int64_t n_slots,
 	struct arena *run)
 {
-	struct load_counts *c = &w->counts;
-	struct hist *const plain[] = { &c->failed_latency, &c->lateness, &c->receive_delay,
-		&c->connect, &c->body_delay, &c->stream_share_pm };
 	*w = (struct worker){ .shared = shared, .index = index, .n_slots = n_slots };
-	for (int i = 0; i < LOAD_N_METRICS; i++)
-		hist_init(&c->metrics[i], run);
-	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
-		hist_init(plain[i], run);
+	counts_init(&w->counts, run);
 }
 
 void worker_release(struct worker *w)
 {
-	series_release(&w->counts.series);
+	counts_release(&w->counts);
 }

@@ -15,6 +15,14 @@ const char *const load_metric_names[LOAD_N_METRICS] = {
 	[LOAD_RESPONSE] = "response",
 	[LOAD_TTFB] = "ttfb",
 	[LOAD_TTFT] = "ttft",
+	[LOAD_TTFO] = "ttfo",
 	[LOAD_ITL] = "itl",
+	[LOAD_WORST_GAP] = "worst_gap",
 	[LOAD_TPOT] = "tpot",
+};
+
+const char *const load_token_source_names[LOAD_N_TOKEN_SOURCES] = {
+	[LOAD_TOKENS_USAGE] = "usage",
+	[LOAD_TOKENS_IDS] = "ids",
+	[LOAD_TOKENS_EVENTS] = "events",
 };

@@ -33,14 +33,29 @@ enum load_metric {
 	LOAD_LATENCY,  /* end - sent */
 	LOAD_RESPONSE, /* end - planned */
 	LOAD_TTFB,     /* first byte of the answer - sent */
-	LOAD_TTFT,     /* first event that bears a token - sent */
+	LOAD_TTFT,     /* first event that bears a token of any channel - sent */
+	LOAD_TTFO,     /* first event with visible output, text or a tool's call - sent */
 	LOAD_ITL,      /* gap between token events, pooled over requests */
-	LOAD_TPOT,     /* (last token - first token) / (tokens - 1), one per request */
+	LOAD_WORST_GAP, /* the longest of those of a request, one per request */
+	/* (last event - first event) / tokens after the first event, one per request; an answer that
+	   does not tell how many the first bears is taken to have one in it */
+	LOAD_TPOT,
 	LOAD_N_METRICS,
 };
 
-/* "latency", "response", "ttfb", "ttft", "itl", "tpot"; the JSON adds "_ms". */
+/* "latency", "response", "ttfb", "ttft", "ttfo", "itl", "worst_gap", "tpot"; JSON adds "_ms". */
 extern const char *const load_metric_names[LOAD_N_METRICS];
+
+/* What a number of output tokens rests on, best first. */
+enum load_token_source {
+	LOAD_TOKENS_USAGE,  /* the answer's own count */
+	LOAD_TOKENS_IDS,    /* token ids or logprobs in its events */
+	LOAD_TOKENS_EVENTS, /* one for each event */
+	LOAD_N_TOKEN_SOURCES,
+};
+
+/* "usage", "ids", "events" */
+extern const char *const load_token_source_names[LOAD_N_TOKEN_SOURCES];
 
 struct load_requests {
 	int64_t attempted; /* = ok + failed + censored */
@@ -141,7 +156,7 @@ struct load_run {
 	int64_t n_first_latencies;
 	struct load_throughput throughput;
 	struct load_goodput goodput;
-	const char *tokens_source; /* "usage", "events", "none" */
+	const char *tokens_source; /* of the output: "usage", "usage,events", ..., "none" */
 	double tokens_per_event;   /* NAN when unknown */
 	struct load_client client;
 	struct load_transport transport;

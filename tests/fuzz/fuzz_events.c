@@ -22,14 +22,14 @@ static void need(bool ok)
 
 static void check_reply(const struct reply *r)
 {
-	enum token_source source;
+	enum load_token_source source;
 	need(r->input_tokens >= -1 && r->output_tokens >= -1);
 	need(r->usage_events >= 0 && r->visible_events >= 0 && r->id_events >= 0);
 	need(r->visible_events <= r->token_events && r->id_events <= r->token_events);
 	need(r->id_tokens >= r->id_events && (r->id_events > 0 || r->id_tokens == 0));
 	need(memchr(r->error_text, '\0', sizeof(r->error_text)) != NULL);
 	int64_t tokens = reply_output_tokens(r, &source);
-	need(tokens >= 0 && (source != TOKENS_BY_USAGE || r->output_tokens == tokens));
+	need(tokens >= 0 && (source != LOAD_TOKENS_USAGE || r->output_tokens == tokens));
 }
 
 static void read_with(void (*read)(struct reply *reply, struct str data), struct str text)

@@ -241,7 +241,7 @@ struct count {
 	const struct endpoint *endpoint;
 	const char *text;
 	int64_t events, visible, usage_events;
-	enum token_source source;
+	enum load_token_source source;
 	int64_t tokens;
 };
 
@@ -250,49 +250,49 @@ struct count {
 static const struct count counts[] = {
 	{ "events, where nothing better is said", &endpoint_openai_chat,
 		CHAT("{\"content\":\"a\"}") CHAT("{\"content\":\"b c\"}") FINISH, 2, 2, 0,
-		TOKENS_BY_EVENTS, 2 },
+		LOAD_TOKENS_EVENTS, 2 },
 	{ "reasoning is not visible, whatever its name", &endpoint_openai_chat,
 		CHAT("{\"reasoning\":\"x\"}") CHAT("{\"reasoning_content\":\"y\"}")
 			CHAT("{\"reasoning_details\":[{\"text\":\"z\"}]}")
 				CHAT("{\"content\":\"a\"}") FINISH,
-		4, 1, 0, TOKENS_BY_EVENTS, 4 },
+		4, 1, 0, LOAD_TOKENS_EVENTS, 4 },
 	{ "content in the same event as reasoning makes it visible", &endpoint_openai_chat,
-		CHAT("{\"reasoning\":\"x\",\"content\":\"a\"}") FINISH, 1, 1, 0, TOKENS_BY_EVENTS, 1 },
+		CHAT("{\"reasoning\":\"x\",\"content\":\"a\"}") FINISH, 1, 1, 0, LOAD_TOKENS_EVENTS, 1 },
 	{ "a call of a tool or a function is visible", &endpoint_openai_chat,
 		CHAT("{\"tool_calls\":[{\"index\":0}]}")
 			CHAT("{\"function_call\":{\"name\":\"f\"}}")
 				CHAT("{\"function_call\":{}}") CHAT("{\"tool_calls\":[ ]}") FINISH,
-		2, 2, 0, TOKENS_BY_EVENTS, 2 },
+		2, 2, 0, LOAD_TOKENS_EVENTS, 2 },
 	{ "ids count the tokens of an event", &endpoint_openai_chat,
 		CHOICE("\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\"token_ids\":null")
 			CHOICE("\"delta\":{\"content\":\"ab\"},\"token_ids\":[1,2]")
 				CHOICE("\"delta\":{\"content\":\"cde\"},\"token_ids\":[3,4,5]")
 					FINISH,
-		2, 2, 0, TOKENS_BY_IDS, 5 },
+		2, 2, 0, LOAD_TOKENS_IDS, 5 },
 	{ "ids of a character that is not whole yet are a token that nobody sees",
 		&endpoint_openai_completions,
 		CHOICE("\"text\":\"\",\"token_ids\":[9]") CHOICE("\"text\":\"x\",\"token_ids\":[10]")
 			FINISH,
-		2, 1, 0, TOKENS_BY_IDS, 2 },
+		2, 1, 0, LOAD_TOKENS_IDS, 2 },
 	{ "an event without ids among such with them is one token", &endpoint_openai_completions,
 		CHOICE("\"text\":\"ab\",\"token_ids\":[1,2]") CHOICE("\"text\":\"c\"") FINISH, 2, 2, 0,
-		TOKENS_BY_IDS, 3 },
+		LOAD_TOKENS_IDS, 3 },
 	{ "logprobs of a chat count like ids, and not twice", &endpoint_openai_chat,
 		CHOICE("\"delta\":{\"content\":\"ab\"},\"token_ids\":[1,2],\"logprobs\":{\"content\":["
 		       "{\"token\":\"a\",\"top_logprobs\":[{},{},{}]},{\"token\":\"b\"}]}")
 			FINISH,
-		1, 1, 0, TOKENS_BY_IDS, 2 },
+		1, 1, 0, LOAD_TOKENS_IDS, 2 },
 	{ "logprobs of a completion count like ids", &endpoint_openai_completions,
 		CHOICE("\"text\":\"abc\",\"logprobs\":{\"text_offset\":[0,1,2],\"token_logprobs\":"
 		       "[-1,-1,-1],\"tokens\":[\"a\",\"b\",\"c\"],\"top_logprobs\":[{},{},{}]}")
 			FINISH,
-		1, 1, 0, TOKENS_BY_IDS, 3 },
+		1, 1, 0, LOAD_TOKENS_IDS, 3 },
 	{ "the ids of two choices add up", &endpoint_openai_completions,
 		"data: {\"choices\":[{\"text\":\"a\",\"token_ids\":[1]},{\"text\":\"bc\",\"token_ids\":"
 		"[2,3],\"finish_reason\":\"stop\"}]}\n\n",
-		1, 1, 0, TOKENS_BY_IDS, 3 },
+		1, 1, 0, LOAD_TOKENS_IDS, 3 },
 	{ "usage is above ids", &endpoint_openai_completions,
-		CHOICE("\"text\":\"a\",\"token_ids\":[1,2]") FINISH USAGE, 1, 1, 1, TOKENS_BY_USAGE,
+		CHOICE("\"text\":\"a\",\"token_ids\":[1,2]") FINISH USAGE, 1, 1, 1, LOAD_TOKENS_USAGE,
 		9 },
 	{ "usage that goes on is known by its number, and its last word counts",
 		&endpoint_openai_chat,
@@ -300,28 +300,28 @@ static const struct count counts[] = {
 		"\"completion_tokens\":1}}\n\n"
 		"data: {\"choices\":[{\"delta\":{\"content\":\"b c\"}}],\"usage\":{\"prompt_tokens\":3,"
 		"\"completion_tokens\":3}}\n\n" FINISH,
-		2, 2, 2, TOKENS_BY_USAGE, 3 },
+		2, 2, 2, LOAD_TOKENS_USAGE, 3 },
 	{ "usage null is none", &endpoint_openai_chat,
 		"data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\"}],"
 		"\"usage\":null}\n\n",
-		1, 1, 0, TOKENS_BY_EVENTS, 1 },
+		1, 1, 0, LOAD_TOKENS_EVENTS, 1 },
 	{ "usage inside a choice counts too", &endpoint_openai_chat,
 		"data: {\"choices\":[{\"delta\":{\"content\":\"a\"},\"finish_reason\":\"stop\",\"usage\":"
 		"{\"prompt_tokens\":1,\"completion_tokens\":6}}]}\n\n",
-		1, 1, 1, TOKENS_BY_USAGE, 6 },
+		1, 1, 1, LOAD_TOKENS_USAGE, 6 },
 	{ "numbers that are no counts are passed over", &endpoint_openai_chat,
 		CHAT("{\"content\":\"a\"}") FINISH
 		"data: {\"usage\":{\"prompt_tokens\":-1,\"completion_tokens\":1.5}}\n\n",
-		1, 1, 0, TOKENS_BY_EVENTS, 1 },
+		1, 1, 0, LOAD_TOKENS_EVENTS, 1 },
 	{ "a special token of TGI is a token that nobody sees", &endpoint_tgi,
 		"data:{\"token\":{\"id\":1,\"text\":\"a\",\"special\":false}}\n\n"
 		"data:{\"token\":{\"special\":true,\"id\":2,\"text\":\"</s>\"},\"generated_text\":\"a\"}"
 		"\n\n",
-		2, 1, 0, TOKENS_BY_IDS, 2 },
+		2, 1, 0, LOAD_TOKENS_IDS, 2 },
 	{ "several ids in an event of llama.cpp", &endpoint_llamacpp,
 		"data: {\"content\":\"ab\",\"tokens\":[1,2],\"stop\":false}\n\n"
 		"data: {\"content\":\"\",\"tokens\":[],\"stop\":true}\n\n",
-		1, 1, 0, TOKENS_BY_IDS, 2 },
+		1, 1, 0, LOAD_TOKENS_IDS, 2 },
 };
 
 static void the_best_count_of_tokens_is_taken(void)
@@ -331,7 +331,7 @@ static void the_best_count_of_tokens_is_taken(void)
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
 		const struct count *c = &counts[i];
 		const struct answer a = { .text = c->text };
-		enum token_source source;
+		enum load_token_source source;
 		enum load_failure failure;
 		char why[256];
 		write_answer(&a, &bytes);
