@@ -128,8 +128,8 @@ static void names_are_those_of_the_schemas(void)
 {
 	static const char *const failures[] = { "connect", "tls", "status", "stream_cut",
 		"error_event", "empty", "timeout" };
-	static const char *const metrics[] = { "latency", "response", "ttfb", "ttft", "itl",
-		"tpot" };
+	static const char *const metrics[] = { "latency", "response", "ttfb", "ttft", "ttfo",
+		"itl", "worst_gap", "tpot" };
 	CHECK_INT(LOAD_N_FAILURES, ARRAY_LEN(failures));
 	for (size_t i = 0; i < ARRAY_LEN(failures); i++)
 		CHECK_STR(load_failure_names[i], failures[i]);
