@@ -95,10 +95,23 @@ static void add_metric(struct metrics_table *m, const char *name, const struct h
 	table_cell(&m->table, "%s", cell_number((double)h->max, unit.ns, text));
 }
 
-/* In a closed loop a request is sent when it is planned: response would repeat latency. */
+static bool same_times(const struct hist *a, const struct hist *b)
+{
+	return a->n == b->n && a->sum == b->sum;
+}
+
+/*
+ * What would repeat another row is left out: in a closed loop a request is sent when it is planned,
+ * and where nothing is hidden the first token is the first output.
+ */
 static bool is_shown(const struct load_run *r, enum load_metric metric)
 {
-	return r->metrics[metric].n > 0 && (metric != LOAD_RESPONSE || r->concurrency == 0);
+	const struct hist *h = &r->metrics[metric];
+	if (metric == LOAD_RESPONSE)
+		return h->n > 0 && r->concurrency == 0;
+	if (metric == LOAD_TTFO)
+		return h->n > 0 && !same_times(h, &r->metrics[LOAD_TTFT]);
+	return h->n > 0;
 }
 
 static void print_metrics(const struct load_run *r, struct arena *tmp, struct buf *out)
@@ -290,6 +303,23 @@ static void add_rates(struct fields *f, const struct load_run *r)
 	fields_add_present(f, _("Throughput"), list.s);
 }
 
+/* Fewer events than this share of the tokens: the gaps between events are not those of tokens. */
+static const double events_per_token_min = 0.8;
+
+static void add_tokens(struct fields *f, const struct load_run *r)
+{
+	char per_event[LAYOUT_NUMBER];
+	if (isnan(r->tokens_per_event) || r->tokens_per_event <= 0)
+		return;
+	layout_number(r->tokens_per_event, per_event);
+	fields_add(f, _("Tokens"),
+		1 / r->tokens_per_event < events_per_token_min ?
+			_("%s an event: the service gathers tokens, so that itl tells of events; tpot "
+			  "tells of tokens") :
+			_("%s an event"),
+		per_event);
+}
+
 static void add_goodput(struct fields *f, const struct load_run *r)
 {
 	char rate[LAYOUT_NUMBER], share[LAYOUT_NUMBER];
@@ -352,6 +382,7 @@ void report_load_text(const struct load_run *r, struct buf *out)
 	add_window(&what, &r->window);
 	add_requests(&what, r);
 	add_rates(&what, r);
+	add_tokens(&what, r);
 	add_goodput(&what, r);
 	fields_print(&what, 0, out);
 	print_metrics(r, &tmp, out);

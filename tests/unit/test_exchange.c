@@ -380,6 +380,54 @@ static void the_first_token_is_not_the_role(void)
 	arena_release(&run);
 }
 
+/* One event of a stream that is already under way, arriving at t. */
+static void feed_event(struct exchange *x, const char *event, int64_t t, bool first)
+{
+	AUTO(auto_buf) struct buf bytes = { 0 };
+	size_t used;
+	buf_printf(&bytes, "%s%zx\r\n%s\r\n", first ? SSE_HEAD : "", strlen(event), event);
+	CHECK_INT(exchange_feed(x, buf_str(&bytes), t, &used), EXCHANGE_MORE);
+}
+
+static void reasoning_is_a_token_and_no_output(void)
+{
+	struct exchange x = { 0 };
+	exchange_begin(&x, &endpoint_openai_chat, 1, 1, NULL);
+	feed_event(&x, CHAT("{\"role\":\"assistant\",\"content\":\"\"}"), 10, true);
+	feed_event(&x, CHAT("{\"reasoning_content\":\"r\"}"), 20, false);
+	feed_event(&x, CHAT("{\"reasoning\":\"r\"}"), 70, false);
+	feed_event(&x, CHAT("{\"content\":\"a\"}"), 90, false);
+	feed_event(&x, CHAT("{\"content\":\"b\"}"), 100, false);
+	CHECK_INT(x.first_byte_ns, 10);
+	CHECK_INT(x.first_token_ns, 20);
+	CHECK_INT(x.first_visible_ns, 90);
+	CHECK_INT(x.last_token_ns, 100);
+	CHECK_INT(x.worst_gap_ns, 50);
+	CHECK_INT(x.first_tokens, 1);
+	exchange_release(&x);
+}
+
+static void tokens_of_the_first_event_are_those_that_it_tells(void)
+{
+	static const struct {
+		const char *what, *event;
+		int64_t tokens;
+	} firsts[] = {
+		{ "continuous usage", "data: {\"choices\":[{\"delta\":{\"content\":\"a b c\"}}],\"usage\":"
+				      "{\"prompt_tokens\":3,\"completion_tokens\":5}}\n\n", 5 },
+		{ "ids", CHOICE("\"delta\":{\"content\":\"ab\"},\"token_ids\":[1,2]"), 2 },
+		{ "nothing told", CHAT("{\"content\":\"a b c\"}"), 1 },
+	};
+	struct exchange x = { 0 };
+	for (size_t i = 0; i < ARRAY_LEN(firsts); i++) {
+		exchange_begin(&x, &endpoint_openai_chat, 1, 1, NULL);
+		feed_event(&x, firsts[i].event, 5, true);
+		if (!CHECK_INT(x.first_tokens, firsts[i].tokens))
+			printf("# in '%s'\n", firsts[i].what);
+	}
+	exchange_release(&x);
+}
+
 static void a_line_larger_than_the_limit_breaks_the_answer(void)
 {
 	struct exchange x = { 0 };
@@ -404,5 +452,7 @@ int main(void)
 	TAP_RUN(the_best_count_of_tokens_is_taken);
 	TAP_RUN(a_line_larger_than_the_limit_breaks_the_answer);
 	TAP_RUN(the_first_token_is_not_the_role);
+	TAP_RUN(reasoning_is_a_token_and_no_output);
+	TAP_RUN(tokens_of_the_first_event_are_those_that_it_tells);
 	return tap_done();
 }
