@@ -1,0 +1,261 @@
+#include "load/synthetic.h"
+
+#include "base/i18n.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char salt_mark[] = "v3ntur1salt0";
+_Static_assert(sizeof(salt_mark) == SALT_LEN + 1, "the mark is as long as a salt");
+
+enum { LENGTH_DIGITS = 10 }; /* of a body: fewer get blanks before them, which HTTP allows */
+
+/* What a part of a prompt is, for its key. */
+enum part { PART_UNIQUE, PART_PREFIX, PART_BLOCK };
+
+/* ---- while the load runs ---- */
+
+static void write_salt(char *at, uint64_t key)
+{
+	static const char digits[] = "abcdefghijklmnopqrstuvwxyz012345";
+	for (int i = 0; i < SALT_LEN; i++, key >>= 5)
+		at[i] = digits[key & 31];
+}
+
+/* The text of prompt i: what it shares with others, then what it has alone. */
+static void add_text(
+        const struct workload *w, size_t i, int64_t ticket, uint64_t nonce, struct buf *out)
+{
+	const struct schedule_row *row = w->schedule ? &w->schedule->rows[i] : NULL;
+	int64_t left = w->prompts[i].input_tokens;
+	uint64_t seed = w->salted ? nonce : w->seed;
+	uint64_t number = w->salted ? (uint64_t)ticket : i;
+	size_t start = out->len;
+	for (uint32_t b = 0; row && b < row->n_blocks && left > 0; b++) {
+		uint64_t id = (uint64_t)w->schedule->blocks[row->first_block + b];
+		int64_t n = left < w->schedule->block_tokens ? left : w->schedule->block_tokens;
+		prompt_text_add(
+		        &w->text, prompt_text_key(seed, PART_BLOCK, id), n, out->len == start, out);
+		left -= n;
+	}
+	if (w->prefix_ratio > 0) {
+		int64_t n = llround(w->prefix_ratio * (double)left);
+		uint64_t id =
+		        prompt_text_key(w->seed, PART_PREFIX, number) % (uint64_t)w->n_prefixes;
+		prompt_text_add(&w->text, prompt_text_key(seed, PART_PREFIX, id), n, true, out);
+		left -= n;
+	}
+	prompt_text_add(
+	        &w->text, prompt_text_key(seed, PART_UNIQUE, number), left, out->len == start, out);
+}
+
+struct str synthetic_framed(
+        const struct workload *w, size_t i, int64_t ticket, uint64_t nonce, struct buf *out)
+{
+	const struct workload_frame *f = &w->frames[w->prompts[i].frame];
+	char digits[LENGTH_DIGITS + 1];
+	buf_clear(out);
+	buf_add(out, f->before);
+	size_t length_at = out->len;
+	buf_add_blanks(out, LENGTH_DIGITS);
+	size_t body_at = out->len + f->head_rest;
+	buf_add(out, f->middle);
+	add_text(w, i, ticket, nonce, out);
+	buf_add(out, f->after);
+	snprintf(digits, sizeof(digits), "%*u", LENGTH_DIGITS, (unsigned)(out->len - body_at));
+	memcpy(out->s + length_at, digits, LENGTH_DIGITS);
+	return buf_str(out);
+}
+
+struct str synthetic_salted(
+        const struct workload_item *item, int64_t ticket, uint64_t nonce, struct buf *out)
+{
+	buf_clear(out);
+	buf_add(out, item->request);
+	write_salt(out->s + item->salt_at, prompt_text_key(nonce, PART_UNIQUE, (uint64_t)ticket));
+	return buf_str(out);
+}
+
+/* ---- lengths ---- */
+
+/*
+ * How many requests to make, when the first is there. Requests of one length that get a salt each
+ * differ enough; for the others as many as memory allows, so that no cache has seen them.
+ */
+static size_t pool_size(const struct workload_item *first, bool constant)
+{
+	if (constant && first->salt_at >= 0)
+		return 16;
+	size_t n = WORKLOAD_POOL_BYTES / first->request.len;
+	return n < 1 ? 1 : n > WORKLOAD_SYNTHETIC ? WORKLOAD_SYNTHETIC : n;
+}
+
+/* The lengths of synthetic prompts: drawn, or those of a schedule where nothing else was asked. */
+struct lengths {
+	const struct dist *input, *output;
+	const struct schedule *input_rows, *output_rows; /* NULL: drawn */
+	struct rng rng;
+};
+
+static void next_lengths(struct lengths *l, size_t i, int64_t *ret_input, int64_t *ret_output)
+{
+	*ret_output = l->output_rows ? l->output_rows->rows[i].output_tokens
+	                             : builder_tokens(dist_sample(l->output, &l->rng));
+	*ret_input = l->input_rows ? l->input_rows->rows[i].input_tokens
+	                           : builder_tokens(dist_sample(l->input, &l->rng));
+}
+
+/* ---- requests written out ---- */
+
+/* For a body that is no frame around one text: the salt, where the body shows it, and words. */
+static void write_words(
+        struct builder *b, const struct prompt_text *t, uint64_t key, int64_t n, struct buf *text)
+{
+	buf_clear(text);
+	if (b->config->salt) {
+		buf_add(text, (struct str){ salt_mark, SALT_LEN });
+		n--;
+	}
+	prompt_text_add(t, key, n, text->len == 0, text);
+}
+
+static bool build_pool(struct builder *b, struct lengths *l, struct workload *w, struct err *err)
+{
+	AUTO(auto_buf) struct buf text = { 0 };
+	const struct schedule *s = b->config->schedule;
+	bool constant = l->input->kind == DIST_CONSTANT && l->output->kind == DIST_CONSTANT &&
+	                !l->input_rows && !l->output_rows;
+	w->items = arena_new_n(b->run, struct workload_item, WORKLOAD_SYNTHETIC);
+	w->n = 1;
+	for (size_t i = 0; i < w->n; i++) {
+		struct prompt p = { 0 };
+		next_lengths(l, i, &p.input_tokens, &p.output_tokens);
+		write_words(b, &w->text, prompt_text_key(w->seed, PART_UNIQUE, i), p.input_tokens,
+		        &text);
+		p.text = buf_str(&text);
+		if (!builder_item(b, &p, &w->items[i], err))
+			return false;
+		if (w->salted)
+			w->items[i].salt_at =
+			        str_find(w->items[i].request, (struct str){ salt_mark, SALT_LEN });
+		if (i == 0)
+			w->n = pool_size(&w->items[0], constant);
+		if ((l->input_rows || l->output_rows) && w->n > s->n)
+			w->n = s->n;
+	}
+	return true;
+}
+
+/* ---- requests framed ---- */
+
+/* Cuts a request around its length and its text; false when it is no frame around one text. */
+static bool cut_frame(struct str request, struct workload_frame *f)
+{
+	static const struct str name = STR_INIT("\r\nContent-Length: ");
+	const struct str mark = { salt_mark, SALT_LEN };
+	ptrdiff_t head = str_find(request, STR("\r\n\r\n"));
+	ptrdiff_t length = str_find(request, name), text = str_find(request, mark);
+	if (head < 0 || length < 0 || length > head || text < head)
+		return false;
+	size_t from = (size_t)length + name.len, to = from;
+	while (request.s[to] >= '0' && request.s[to] <= '9')
+		to++;
+	size_t end = (size_t)text + mark.len;
+	f->before = (struct str){ request.s, from };
+	f->middle = (struct str){ request.s + to, (size_t)text - to };
+	f->after = (struct str){ request.s + end, request.len - end };
+	f->head_rest = (size_t)head + 4 - to;
+	return str_find(f->after, mark) < 0;
+}
+
+/* ret_framed   false: the API's requests cannot be framed */
+static bool build_frame(struct builder *b, int64_t output_tokens, struct workload_frame *f,
+        bool *ret_framed, struct err *err)
+{
+	struct workload_item item;
+	const struct prompt p = {
+		.text = { salt_mark, SALT_LEN },
+		.input_tokens = 1,
+		.output_tokens = output_tokens,
+	};
+	if (!builder_item(b, &p, &item, err))
+		return false;
+	f->output_tokens = output_tokens;
+	*ret_framed = !b->endpoint->write_head && cut_frame(item.request, f);
+	return true;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+	return (*x > *y) - (*x < *y);
+}
+
+/* Sorted, each once; returns how many. */
+static size_t distinct(uint32_t *numbers, size_t n)
+{
+	size_t kept = 0;
+	qsort(numbers, n, sizeof(*numbers), by_number);
+	for (size_t i = 0; i < n; i++)
+		if (i == 0 || numbers[i] != numbers[kept - 1])
+			numbers[kept++] = numbers[i];
+	return kept;
+}
+
+/* One frame for each length of an answer; prompts hold that length, and then its frame. */
+static bool build_frames(struct builder *b, struct workload *w, bool *ret_framed, struct err *err)
+{
+	AUTO(auto_free) uint32_t *numbers = mem_realloc(NULL, w->n_prompts * sizeof(*numbers));
+	for (size_t i = 0; i < w->n_prompts; i++)
+		numbers[i] = w->prompts[i].frame;
+	size_t n = distinct(numbers, w->n_prompts);
+	if (n > WORKLOAD_FRAMES_MAX)
+		return err_set(err, ERR_INPUT, _("answers have more than %d different lengths"),
+		        WORKLOAD_FRAMES_MAX);
+	w->frames = arena_new_n(b->run, struct workload_frame, n);
+	*ret_framed = true;
+	for (size_t i = 0; i < n && *ret_framed; i++)
+		if (!build_frame(b, numbers[i], &w->frames[i], ret_framed, err))
+			return false;
+	for (size_t i = 0; i < w->n_prompts; i++) {
+		const uint32_t *at =
+		        bsearch(&w->prompts[i].frame, numbers, n, sizeof(*numbers), by_number);
+		w->prompts[i].frame = (uint32_t)(at - numbers);
+	}
+	return true;
+}
+
+bool synthetic_build(struct builder *b, const struct dist *input, const struct dist *output,
+        struct workload *w, struct err *err)
+{
+	const struct load_config *c = b->config;
+	const struct schedule *s = c->schedule && c->schedule->has_lengths ? c->schedule : NULL;
+	struct lengths l = {
+		.input = input,
+		.output = output,
+		.input_rows = c->input_tokens ? NULL : s,
+		.output_rows = c->output_tokens ? NULL : s,
+	};
+	bool framed = false;
+	rng_init(&l.rng, (uint64_t)c->seed);
+	struct lengths again = l;
+	w->schedule = l.input_rows || l.output_rows ? s : NULL;
+	w->n_prompts = w->schedule ? s->n : WORKLOAD_LENGTHS;
+	w->prompts = arena_new_n(b->run, struct workload_prompt, w->n_prompts);
+	for (size_t i = 0; i < w->n_prompts; i++) {
+		int64_t in, out;
+		next_lengths(&l, i, &in, &out);
+		w->prompts[i] = (struct workload_prompt){ (uint32_t)in, (uint32_t)out };
+	}
+	if (!build_frames(b, w, &framed, err))
+		return false;
+	if (framed)
+		return true;
+	if (c->prefix_ratio > 0)
+		return err_set(err, ERR_USAGE, _("'--prefix-share' does not go with '--api %s'"),
+		        b->endpoint->name);
+	w->n_prompts = 0;
+	w->schedule = NULL;
+	return build_pool(b, &again, w, err);
+}
