@@ -14,7 +14,7 @@
 #include <string.h>
 
 static const struct cmd_usage usage = {
-	.line = "venturi load [options] URL",
+	.line = "venturi load [options] URL...",
 	.about = N_("Loads an inference service and reports latency, throughput, failures, and whether "
 		    "the load generator itself was the limit."),
 	.notes = N_("Exit status: 0 done, 2 usage, 3 input not understood, 4 machine or service "
@@ -136,6 +136,15 @@ static int run_load(struct load_options *options, const struct cmd_common *commo
 	return written ? judge(r) : cmd_fail(&err);
 }
 
+static bool take_urls(const struct opt_list *args, struct load_config *config, struct err *err)
+{
+	const struct opt_list first = { args->items, args->n > 0 };
+	if (!cmd_one_url(&first, "load", &config->url, err))
+		return false;
+	config->more_urls = (struct opt_list){ args->items + 1, args->n - 1 };
+	return true;
+}
+
 int cmd_load(int argc, char **argv)
 {
 	struct arena run = { 0 };
@@ -151,7 +160,7 @@ int cmd_load(int argc, char **argv)
 		{ load_window_rows, load_n_window_rows, &options },
 	};
 	if (cmd_start(&usage, tables, ARRAY_LEN(tables), argc, argv, &run, &common, &args, &code)) {
-		if (!cmd_one_url(&args, "load", &options.config.url, &err))
+		if (!take_urls(&args, &options.config, &err))
 			code = cmd_fail(&err);
 		else
 			code = run_load(&options, &common, &run);

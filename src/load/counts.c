@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-void counts_init(struct load_counts *c, struct arena *run)
+void counts_init(struct load_counts *c, int n_targets, struct arena *run)
 {
 	struct hist *const plain[] = { &c->failed_latency, &c->lateness, &c->receive_delay,
 		&c->connect, &c->body_delay, &c->stream_share_pm };
@@ -11,6 +11,11 @@ void counts_init(struct load_counts *c, struct arena *run)
 		hist_init(&c->metrics[i], run);
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
 		hist_init(plain[i], run);
+	if (n_targets == 1)
+		return;
+	c->targets = arena_new_n(run, struct target_counts, (size_t)n_targets);
+	for (int i = 0; i < n_targets; i++)
+		hist_init(&c->targets[i].latency, run);
 }
 
 void counts_release(struct load_counts *c)
@@ -35,11 +40,14 @@ void counts_levels(struct load_counts *c, const struct load_shared *shared, int6
 	c->level_ns = now_ns;
 }
 
-void counts_busy(struct load_counts *c, struct load_shared *shared, int64_t now_ns, int by)
+void counts_busy(struct load_counts *c, struct load_shared *shared, const struct exchange *x,
+	int64_t now_ns, int by)
 {
 	counts_levels(c, shared, now_ns);
 	c->n_busy += by;
 	load_shared_add(&shared->n_open, by);
+	if (shared->balance == LOAD_LEAST_OUTSTANDING)
+		load_shared_add(&shared->open_at[x->target], by);
 }
 
 void counts_streaming(
@@ -61,6 +69,8 @@ void counts_sent(
 		return;
 	}
 	c->attempted++;
+	if (c->targets)
+		c->targets[x->target].attempted++;
 	hist_record(&c->lateness, now_ns - planned_ns);
 }
 
@@ -180,6 +190,10 @@ static void record_success(
 		hist_record(&c->stream_share_pm, (x->first_token_ns - x->sent_ns) * 1000 / latency);
 	if (slo->present && is_good(slo, x, now_ns))
 		c->good++;
+	if (c->targets) {
+		c->targets[x->target].ok++;
+		hist_record(&c->targets[x->target].latency, latency);
+	}
 }
 
 void counts_success(
@@ -208,5 +222,14 @@ void counts_failure(struct load_counts *c, struct load_shared *shared, const str
 		return;
 	c->last_end_ns = now_ns;
 	c->failures[kind]++;
+	if (c->targets)
+		c->targets[x->target].failed++;
 	hist_record(&c->failed_latency, now_ns - x->sent_ns);
+}
+
+void counts_censored(struct load_counts *c, const struct exchange *x)
+{
+	c->censored++;
+	if (c->targets)
+		c->targets[x->target].censored++;
 }

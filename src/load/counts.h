@@ -10,6 +10,12 @@
 #include "load/series.h"
 #include "load/shared.h"
 
+/* Of the requests to one target that were sent inside the window. */
+struct target_counts {
+	int64_t attempted, ok, failed, censored;
+	struct hist latency;
+};
+
 /* What one worker counted. Times in ns. */
 struct load_counts {
 	struct hist metrics[LOAD_N_METRICS];
@@ -40,12 +46,13 @@ struct load_counts {
 	int64_t streams_max;     /* of this worker */
 	int64_t cpu_ns, wall_ns; /* inside the window */
 	int64_t last_end_ns;     /* of the requests sent inside the window */
+	struct target_counts *targets; /* [n_targets]; NULL where there is one target */
 	char first_error[320];
 	int64_t first_error_ns;
 	struct series series;
 };
 
-void counts_init(struct load_counts *c, struct arena *run);
+void counts_init(struct load_counts *c, int n_targets, struct arena *run);
 void counts_release(struct load_counts *c);
 
 /*
@@ -56,7 +63,8 @@ void counts_release(struct load_counts *c);
 void counts_levels(struct load_counts *c, const struct load_shared *shared, int64_t now_ns);
 
 /* One more request under way, or one stream; by is 1 or -1. */
-void counts_busy(struct load_counts *c, struct load_shared *shared, int64_t now_ns, int by);
+void counts_busy(struct load_counts *c, struct load_shared *shared, const struct exchange *x,
+	int64_t now_ns, int by);
 void counts_streaming(
 	struct load_counts *c, const struct load_shared *shared, int64_t now_ns, int by);
 
@@ -73,5 +81,8 @@ void counts_success(struct load_counts *c, struct load_shared *shared, const str
 	int64_t now_ns);
 void counts_failure(struct load_counts *c, struct load_shared *shared, const struct exchange *x,
 	enum load_failure kind, const char *why, int64_t now_ns);
+
+/* A request is under way when all ends. */
+void counts_censored(struct load_counts *c, const struct exchange *x);
 
 #endif

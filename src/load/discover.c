@@ -46,7 +46,7 @@ static bool get(struct load *load, const char *path, struct arena *run,
 	struct fetch_reply *ret_reply, struct err *err)
 {
 	const struct opt_list *headers = &load->config.headers;
-	return fetch(&load->target, &load->url, "GET", path, headers->items, headers->n,
+	return fetch(&load->targets->conn, &load->targets->url, "GET", path, headers->items, headers->n,
 		probe_timeout_ns, run, ret_reply, err);
 }
 
@@ -54,7 +54,7 @@ static bool get(struct load *load, const char *path, struct arena *run,
 static const char *beside(const struct load *load, const struct endpoint *e, const char *path,
 	struct arena *run)
 {
-	struct str prefix = endpoint_prefix(e, load->url.path);
+	struct str prefix = endpoint_prefix(e, load->targets->url.path);
 	return arena_printf(run, "%.*s%s", STR_ARG(prefix), path);
 }
 
@@ -196,8 +196,8 @@ static bool guess_endpoint(struct load *load, struct arena *run, struct err *err
 {
 	struct choice c = choice_of(load->config.api);
 	const struct endpoint *told;
-	bool by_path = narrow_by_path(&c, load->url.path);
-	bool asks = by_path || narrow_by_base(&c, load->url.path);
+	bool by_path = narrow_by_path(&c, load->targets->url.path);
+	bool asks = by_path || narrow_by_base(&c, load->targets->url.path);
 	load->endpoint = asks || load->config.api ? c.rows[0] : &endpoint_http;
 	if (c.n == 1 || !asks)
 		return true;
@@ -215,7 +215,7 @@ static bool ask_model(struct load *load, struct arena *run, struct err *err)
 	const struct endpoint *e = load->endpoint;
 	struct fetch_reply reply;
 	if (!load->model)
-		load->model = endpoint_model(e, load->url.path, run);
+		load->model = endpoint_model(e, load->targets->url.path, run);
 	if (!e->models_path || load->model)
 		return true;
 	if (!get(load, beside(load, e, e->models_path, run), run, &reply, err))
@@ -233,12 +233,12 @@ static bool ask_description(struct load *load, struct arena *run, struct err *er
 	struct fetch_reply reply;
 	if (!e->prepare)
 		return true;
-	if (endpoint_is_base(e, load->url.path) && !load->model) {
+	if (endpoint_is_base(e, load->targets->url.path) && !load->model) {
 		err_set(err, ERR_USAGE, _("the service at '%s' does not tell its models"),
-			load->url.authority);
+			load->targets->url.authority);
 		return err_hint(err, _("name one with '--model'"));
 	}
-	struct str path = str_of(endpoint_path(e, load->url.path, load->model, false, run));
+	struct str path = str_of(endpoint_path(e, load->targets->url.path, load->model, false, run));
 	if (str_ends(path, str_of(e->operation)))
 		path.len -= strlen(e->operation);
 	const char *description = str_c(path, run);

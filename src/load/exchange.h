@@ -30,6 +30,7 @@ struct exchange {
 	struct ndjson lines; /* where the stream is one of JSON lines */
 	struct buf body;
 	struct reply reply;
+	int target;               /* which of the URLs */
 	int64_t ticket;           /* number of the request since the start */
 	bool in_window;           /* sent inside the window: its times count */
 	int64_t planned_ns;

@@ -7,19 +7,17 @@
 #include "load/endpoint.h"
 #include "load/load.h"
 #include "load/worker.h"
-#include "load/workload.h"
-#include "net/conn.h"
-#include "net/url.h"
+#include "load/target.h"
 
 struct load {
 	struct load_config config;
-	struct url url;
-	struct conn_target target;
-	const struct endpoint *endpoint;
+	struct load_target *targets;
+	int n_targets;
+	enum load_balance balance;
+	const struct endpoint *endpoint; /* as the first target is; the others have to be like it */
 	const char *model;
 	const void *prepared; /* by the endpoint; NULL: nothing */
 	bool streaming;
-	struct workload workload;
 	struct load_slo slo;
 };
 

@@ -63,22 +63,60 @@ static bool check_headers(const struct load_config *config, struct err *err)
 	return true;
 }
 
+static bool open_target(struct load *load, const char *url, struct arena *run, struct err *err)
+{
+	const struct load_config *config = &load->config;
+	struct load_target *t = &load->targets[load->n_targets];
+	int64_t timeout =
+		config->timeout_ns < connect_timeout_ns ? config->timeout_ns : connect_timeout_ns;
+	if (!url_parse(url, run, &t->url, err))
+		return false;
+	t->url.unix_socket = config->unix_socket;
+	if (!conn_target_open(&t->url, config->insecure, timeout, run, &t->conn, err))
+		return false;
+	load->n_targets++;
+	return true;
+}
+
+static bool open_targets(struct load *load, struct arena *run, struct err *err)
+{
+	const struct opt_list *more = &load->config.more_urls;
+	if (more->n >= LOAD_TARGETS_MAX)
+		return err_set(err, ERR_USAGE, _("more than %d URLs"), LOAD_TARGETS_MAX);
+	if (more->n > 0 && load->config.unix_socket)
+		return err_set(err, ERR_USAGE, _("'--unix-socket' goes with one URL"));
+	load->balance = load->config.balance && strcmp(load->config.balance, "least") == 0 ?
+		LOAD_LEAST_OUTSTANDING :
+		LOAD_ROUND_ROBIN;
+	load->targets = arena_new_n(run, struct load_target, more->n + 1);
+	if (!open_target(load, load->config.url, run, err))
+		return false;
+	for (size_t i = 0; i < more->n; i++)
+		if (!open_target(load, more->items[i], run, err))
+			return false;
+	return true;
+}
+
+static bool build_requests(struct load *load, struct arena *run, struct err *err)
+{
+	for (int i = 0; i < load->n_targets; i++) {
+		struct load_target *t = &load->targets[i];
+		if (!workload_build(&load->config, load->endpoint, load->model, load->prepared, &t->url,
+			    run, &t->workload, err))
+			return false;
+	}
+	return true;
+}
+
 static bool open_parts(struct load *load, struct arena *run, struct err *err)
 {
 	const struct load_config *config = &load->config;
-	int64_t timeout = connect_timeout_ns;
-	if (config->timeout_ns < timeout)
-		timeout = config->timeout_ns;
 	if (!check_headers(config, err) || !parse_slo(config->slo, &load->slo, err) ||
-		!url_parse(config->url, run, &load->url, err))
+		!open_targets(load, run, err) || !load_discover(load, run, err))
 		return false;
-	load->url.unix_socket = config->unix_socket;
-	if (!conn_target_open(&load->url, config->insecure, timeout, run, &load->target, err) ||
-		!load_discover(load, run, err))
-		return false;
-	load->streaming = endpoint_streams(load->endpoint, load->url.path, config->stream);
-	return workload_build(config, load->endpoint, load->model, load->prepared, &load->url, run,
-		&load->workload, err);
+	load->streaming =
+		endpoint_streams(load->endpoint, load->targets->url.path, config->stream);
+	return build_requests(load, run, err);
 }
 
 bool load_open(const struct load_config *config, struct arena *run, struct load **ret_load,
@@ -96,8 +134,8 @@ bool load_open(const struct load_config *config, struct arena *run, struct load 
 
 void load_close(struct load *load)
 {
-	if (load)
-		conn_target_close(&load->target);
+	for (int i = 0; load && i < load->n_targets; i++)
+		conn_target_close(&load->targets[i].conn);
 }
 
 const char *load_api(const struct load *load)

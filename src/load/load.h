@@ -25,6 +25,8 @@ enum load_warmup { LOAD_WARMUP_AUTO, LOAD_WARMUP_NONE, LOAD_WARMUP_REQUESTS, LOA
 /* What is asked of the service, the same for all measurements of one target. */
 struct load_config {
 	const char *url;
+	struct opt_list more_urls; /* the load is spread over all */
+	const char *balance;       /* --balance: "round-robin" or "least"; NULL: round robin */
 	const char *api;   /* NULL: guessed from the path, else by probing */
 	const char *model; /* NULL: the first that the service tells */
 	const char *input_file;    /* --input */

@@ -268,8 +268,9 @@ static void init_shared(struct control *c, struct arena *run)
 	struct load_shared *shared = c->shared;
 	*shared = (struct load_shared){
 		.endpoint = load->endpoint,
-		.workload = &load->workload,
-		.target = &load->target,
+		.targets = load->targets,
+		.n_targets = load->n_targets,
+		.balance = load->balance,
 		.shape = c->shape,
 		.slo = load->slo,
 		.streaming = load->streaming,
@@ -296,7 +297,9 @@ bool load_measure(struct load *load, const struct load_shape *shape, const struc
 	struct control c = { .load = load, .shape = shape, .hooks = hooks };
 	char started_at[32];
 	time_t wall = time(NULL);
-	if (!check_file_limit(shape->rate_per_s > 0 ? shape->max_in_flight : shape->concurrency, err))
+	/* Every request may be under way at any of the targets. */
+	int64_t at_a_time = shape->rate_per_s > 0 ? shape->max_in_flight : shape->concurrency;
+	if (!check_file_limit(at_a_time * load->n_targets, err))
 		return false;
 	strftime(started_at, sizeof(started_at), "%Y-%m-%dT%H:%M:%SZ", gmtime(&wall));
 	c.shared = arena_new(run, struct load_shared);

@@ -90,6 +90,10 @@ const struct opt load_window_rows[] = {
 		.min = 1e-3, .max = 1e6 },
 	{ OPT(struct load_options, export_schedule, OPT_STRING, 0, "export-schedule", "FILE",
 		N_("write the planned moments as CSV, which --arrival schedule:FILE repeats")) },
+	{ OPT(struct load_options, config.balance, OPT_CHOICE, 0, "balance", "round-robin|least",
+		N_("which of several URLs the next request goes to: one after the other, or the one "
+		   "with the fewest under way (default round-robin)")),
+		.choices = "round-robin|least" },
 	{ OPT(struct load_options, max_in_flight, OPT_INT, 0, "max-in-flight", "N",
 		N_("in an open loop: never more than N at a time; arrivals then wait in the client, which "
 		   "response_ms shows")),

@@ -27,6 +27,7 @@ bool load_null_ceiling(struct load *load, int64_t concurrency, struct arena *run
 {
 	struct null_responder responder;
 	struct load probe = *load;
+	struct load_target target = load->targets[0];
 	struct load_run r;
 	struct load_shape shape = {
 		.concurrency = concurrency > 0 ? concurrency : 1,
@@ -36,7 +37,9 @@ bool load_null_ceiling(struct load *load, int64_t concurrency, struct arena *run
 	};
 	if (!null_responder_start(&responder, err))
 		return false;
-	probe.target = responder.target;
+	target.conn = responder.target;
+	probe.targets = &target;
+	probe.n_targets = 1;
 	probe.endpoint = &endpoint_http; /* the requests stay, only the status is judged */
 	probe.streaming = false;
 	bool ok = load_measure(&probe, &shape, NULL, run, &r, err);

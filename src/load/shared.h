@@ -6,8 +6,7 @@
 
 #include "load/endpoint.h"
 #include "load/load.h"
-#include "load/workload.h"
-#include "net/conn.h"
+#include "load/target.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -35,8 +34,9 @@ struct load_slo {
 
 struct load_shared {
 	const struct endpoint *endpoint;
-	const struct workload *workload;
-	const struct conn_target *target;
+	const struct load_target *targets;
+	int n_targets;
+	enum load_balance balance;
 	const struct load_shape *shape;
 	struct load_slo slo;
 	bool streaming;
@@ -52,6 +52,7 @@ struct load_shared {
 	_Atomic int64_t n_sent;          /* requests since the start */
 	_Atomic int64_t n_window_sent;   /* of those inside the window */
 	_Atomic int64_t n_open;          /* in flight */
+	_Atomic int64_t open_at[LOAD_TARGETS_MAX]; /* of those; with LOAD_LEAST_OUTSTANDING only */
 	_Atomic int64_t n_done, n_failed, n_token_events; /* inside the window, for progress */
 	_Atomic int64_t last_success_ns; /* 0: none yet */
 	_Atomic int64_t n_all_failed;    /* warm-up included */

@@ -186,11 +186,38 @@ static void fill_transport(const struct load_shape *shape, struct load_run *r,
 	transport->token_events = c->token_events;
 }
 
+static void fill_targets(const struct load *load, const struct worker *workers, int n_workers,
+	struct arena *run, struct load_run *r)
+{
+	static const char *const balances[] = {
+		[LOAD_ROUND_ROBIN] = "round-robin",
+		[LOAD_LEAST_OUTSTANDING] = "least",
+	};
+	r->n_targets = load->n_targets;
+	if (load->n_targets == 1)
+		return;
+	r->balance = balances[load->balance];
+	r->targets = arena_new_n(run, struct load_target_run, (size_t)load->n_targets);
+	for (int i = 0; i < load->n_targets; i++) {
+		struct load_target_run *to = &r->targets[i];
+		to->url = load->targets[i].url.text;
+		hist_init(&to->latency, run);
+		for (int w = 0; w < n_workers; w++) {
+			const struct target_counts *from = &workers[w].counts.targets[i];
+			to->attempted += from->attempted;
+			to->ok += from->ok;
+			to->failed += from->failed;
+			to->censored += from->censored;
+			hist_merge(&to->latency, &from->latency);
+		}
+	}
+}
+
 static void fill_config(const struct load *load, const struct load_shape *shape,
 	struct load_run *r)
 {
 	bool open_loop = shape->rate_per_s > 0;
-	r->url = load->url.text;
+	r->url = load->targets->url.text;
 	r->api = load->endpoint->name;
 	r->model = load->model;
 	r->concurrency = open_loop ? 0 : shape->concurrency;
@@ -199,8 +226,8 @@ static void fill_config(const struct load *load, const struct load_shape *shape,
 	r->seed = load->config.seed;
 	r->max_in_flight = shape->max_in_flight;
 	r->stream = load->streaming;
-	r->input = load->workload.input;
-	r->output = load->workload.output;
+	r->input = load->targets->workload.input;
+	r->output = load->targets->workload.output;
 	r->timeout_s = (double)load->config.timeout_ns / 1e9;
 }
 
@@ -208,6 +235,11 @@ static void fill_fingerprint(const struct load *load, struct arena *run, struct 
 {
 	struct fingerprint *fp = &r->fingerprint;
 	fingerprint_set(fp, run, "target.url", "%s", r->url);
+	for (int i = 1; i < r->n_targets; i++)
+		fingerprint_set(fp, run, arena_printf(run, "target.url.%d", i + 1), "%s",
+			r->targets[i].url);
+	if (r->balance)
+		fingerprint_set(fp, run, "load.balance", "%s", r->balance);
 	if (load->config.unix_socket)
 		fingerprint_set(fp, run, "target.unix_socket", "%s", load->config.unix_socket);
 	fingerprint_set(fp, run, "target.api", "%s", r->api);
@@ -224,7 +256,7 @@ static void fill_fingerprint(const struct load *load, struct arena *run, struct 
 	if (load->config.tensors)
 		fingerprint_set(fp, run, "load.tensors", "%s", load->config.tensors);
 	fingerprint_set(fp, run, "load.output", "%s", r->output);
-	fingerprint_set(fp, run, "load.salt", "%s", load->workload.salted ? "yes" : "no");
+	fingerprint_set(fp, run, "load.salt", "%s", load->targets->workload.salted ? "yes" : "no");
 	fingerprint_set(fp, run, "load.stream", "%s", r->stream ? "yes" : "no");
 	fingerprint_set(fp, run, "load.seed", "%lld", (long long)r->seed);
 	for (size_t i = 0; i < load->config.tags.n; i++) {
@@ -262,6 +294,7 @@ void load_summarize(const struct load *load, const struct load_shared *shared,
 	r->window.warmup_s = (double)(shared->window_start_ns - shared->start_ns) / 1e9;
 	r->window.duration_s = (double)(shared->window_end_ns - shared->window_start_ns) / 1e9;
 	fill_config(load, shared->shape, r);
+	fill_targets(load, workers, shared->n_threads, run, r);
 	fill_requests(r, &t.c);
 	fill_tokens(run, r, &t.c);
 	fill_throughput(load, shared->shape, r, &t.c);

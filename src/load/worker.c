@@ -38,6 +38,7 @@ struct slot {
 	int64_t arrival;     /* open loop: number of the request among the planned ones */
 	int64_t connect_ns;  /* when the connection under way was started */
 	int64_t answers;     /* on this connection */
+	bool is_new;         /* had no connection yet */
 	bool restamp;        /* the connection was made for the run, not for this request */
 	bool retried;
 	bool streaming;      /* between first and last token */
@@ -61,7 +62,9 @@ struct engine {
 	int64_t n_chunks, n_slots;
 	struct slot_list busy; /* oldest first */
 	struct slot_list paused;
-	struct slot *idle;
+	struct slot *idle[LOAD_TARGETS_MAX]; /* of each target */
+	int64_t n_taken;      /* slots that are not idle */
+	int next_target;
 	struct arrival arrival;
 	int64_t next_due_ns;   /* INT64_MAX: no request is left */
 	int64_t next_arrival;  /* its number in the whole process */
@@ -74,6 +77,7 @@ struct engine {
 };
 
 static void dispatch(struct engine *e, struct slot *s, int64_t planned_ns);
+static struct slot *take_slot(struct engine *e);
 
 static void list_add(struct slot_list *list, struct slot *s)
 {
@@ -106,20 +110,24 @@ static void leave_busy(struct engine *e, struct slot *s, int64_t now_ns)
 	list_remove(&e->busy, s);
 	if (s->streaming)
 		counts_streaming(e->counts, e->shared, now_ns, -1);
-	counts_busy(e->counts, e->shared, now_ns, -1);
+	counts_busy(e->counts, e->shared, &s->x, now_ns, -1);
 	s->streaming = false;
 	s->state = SLOT_IDLE;
 }
 
-/* The slot has nothing to do: the next request, or the list of idle ones. */
+static void put_idle(struct engine *e, struct slot *s)
+{
+	s->next = e->idle[s->x.target];
+	e->idle[s->x.target] = s;
+	e->n_taken--;
+}
+
+/* The slot has nothing to do; in a closed loop its place is taken by the next request at once. */
 static void next_request(struct engine *e, struct slot *s, int64_t free_ns)
 {
-	if (e->shared->shape->rate_per_s > 0) {
-		s->next = e->idle;
-		e->idle = s;
-		return;
-	}
-	dispatch(e, s, free_ns);
+	put_idle(e, s);
+	if (e->shared->shape->rate_per_s <= 0)
+		dispatch(e, take_slot(e), free_ns);
 }
 
 static void pause_slot(struct engine *e, struct slot *s, int64_t now_ns)
@@ -190,7 +198,7 @@ static void start_connection(struct engine *e, struct slot *s, int64_t now_ns)
 	};
 	s->answers = 0;
 	s->connect_ns = now_ns;
-	if (!conn_start(&s->conn, e->shared->target, options, &err) ||
+	if (!conn_start(&s->conn, &e->shared->targets[s->x.target].conn, options, &err) ||
 		!loop_add(&e->loop, s->conn.fd, s, &err)) {
 		fail(e, s, LOAD_FAIL_CONNECT, err.text, now_ns, false);
 		return;
@@ -225,7 +233,7 @@ static bool take_ticket(struct engine *e, struct slot *s, int64_t due_ns)
 
 static void write_request(struct engine *e, struct slot *s)
 {
-	s->request = workload_request(e->shared->workload, s->x.ticket, s->arrival, e->shared->nonce,
+	s->request = workload_request(&e->shared->targets[s->x.target].workload, s->x.ticket, s->arrival, e->shared->nonce,
 		&s->written);
 	s->out = s->request;
 }
@@ -241,7 +249,8 @@ static void dispatch(struct engine *e, struct slot *s, int64_t planned_ns)
 		e->exhausted = true;
 		return;
 	}
-	s->restamp = s->conn.fd < 0 && s->x.ticket < e->w->n_slots * shared->n_threads && !open_loop;
+	s->restamp = s->is_new && !open_loop;
+	s->is_new = false;
 	s->retried = false;
 	s->got_bytes = false;
 	s->state = SLOT_BUSY;
@@ -249,7 +258,7 @@ static void dispatch(struct engine *e, struct slot *s, int64_t planned_ns)
 	write_request(e, s);
 	exchange_begin(&s->x, shared->endpoint, open_loop ? planned_ns : now, now,
 		s->x.in_window ? &e->counts->metrics[LOAD_ITL] : NULL);
-	counts_busy(e->counts, shared, now, 1);
+	counts_busy(e->counts, shared, &s->x, now, 1);
 	counts_sent(e->counts, &s->x, now, planned_ns);
 	if (s->conn.fd < 0)
 		start_connection(e, s, now);
@@ -437,7 +446,7 @@ static void on_event(struct engine *e, struct slot *s, uint32_t events)
 
 /* ---- the thread ---- */
 
-static struct slot *new_slot(struct engine *e)
+static struct slot *new_slot(struct engine *e, int target)
 {
 	if (e->n_slots % SLOT_CHUNK == 0) {
 		/* NOLINTNEXTLINE(bugprone-sizeof-expression): it holds pointers */
@@ -448,24 +457,48 @@ static struct slot *new_slot(struct engine *e)
 	struct slot *s = &e->chunks[e->n_slots / SLOT_CHUNK][e->n_slots % SLOT_CHUNK];
 	e->n_slots++;
 	s->conn.fd = -1;
+	s->is_new = true;
+	s->x.target = target;
 	return s;
 }
 
-/* A slot for a due arrival; NULL at the cap. */
-static struct slot *free_slot(struct engine *e)
+/* The threads begin at different targets, so that few requests are spread evenly too. */
+static int choose_target(struct engine *e)
 {
-	int64_t cap = e->shared->shape->max_in_flight;
-	int64_t own_cap = LOAD_CONNECTIONS_MAX / e->shared->n_threads;
-	if (cap > 0)
-		own_cap = cap / e->shared->n_threads +
-			(e->w->index < cap % e->shared->n_threads ? 1 : 0);
-	if (e->idle) {
-		struct slot *s = e->idle;
-		e->idle = s->next;
-		s->next = NULL;
-		return s;
+	struct load_shared *shared = e->shared;
+	int n = shared->n_targets, best = e->next_target;
+	if (n == 1)
+		return 0;
+	for (int i = 1; shared->balance == LOAD_LEAST_OUTSTANDING && i < n; i++) {
+		int other = (e->next_target + i) % n;
+		if (shared->open_at[other] < shared->open_at[best])
+			best = other;
 	}
-	return e->n_slots < own_cap ? new_slot(e) : NULL;
+	e->next_target = (best + 1) % n;
+	return best;
+}
+
+/* A slot, and with it a connection, for one more request. */
+static struct slot *take_slot(struct engine *e)
+{
+	int target = choose_target(e);
+	struct slot *s = e->idle[target];
+	e->n_taken++;
+	if (!s)
+		return new_slot(e, target);
+	e->idle[target] = s->next;
+	s->next = NULL;
+	return s;
+}
+
+/* Open loop: whether one more request may be under way in this thread. */
+static bool has_room(const struct engine *e)
+{
+	const struct load_shared *shared = e->shared;
+	int64_t cap = shared->shape->max_in_flight, n = shared->n_threads;
+	if (cap <= 0)
+		return e->n_taken < LOAD_CONNECTIONS_MAX / n;
+	return e->n_taken < cap / n + (e->w->index < cap % n ? 1 : 0);
 }
 
 static void plan_next(struct engine *e)
@@ -478,18 +511,16 @@ static void plan_next(struct engine *e)
 static void send_due(struct engine *e, int64_t now_ns)
 {
 	while (!e->exhausted && e->next_due_ns <= now_ns) {
-		struct slot *s = free_slot(e);
-		if (!s)
-			return;
 		int64_t due = e->next_due_ns;
-		s->arrival = e->next_arrival;
-		plan_next(e);
 		if (due >= load_window_end(e->shared)) {
 			e->exhausted = true;
-			s->next = e->idle;
-			e->idle = s;
 			return;
 		}
+		if (!has_room(e))
+			return;
+		struct slot *s = take_slot(e);
+		s->arrival = e->next_arrival;
+		plan_next(e);
 		dispatch(e, s, due);
 	}
 	if (e->next_due_ns == INT64_MAX)
@@ -560,7 +591,7 @@ static void start_slots(struct engine *e)
 		return;
 	}
 	for (int64_t i = 0; i < e->w->n_slots; i++)
-		dispatch(e, new_slot(e), clock_now_ns());
+		dispatch(e, take_slot(e), clock_now_ns());
 }
 
 static bool is_finished(const struct engine *e)
@@ -599,7 +630,7 @@ static void close_slots(struct engine *e)
 	for (int64_t i = 0; i < e->n_slots; i++) {
 		struct slot *s = &e->chunks[i / SLOT_CHUNK][i % SLOT_CHUNK];
 		if (s->state == SLOT_BUSY && s->x.in_window)
-			e->counts->censored++;
+			counts_censored(e->counts, &s->x);
 		e->w->connections_served += s->served;
 		conn_close(&s->conn);
 		exchange_release(&s->x);
@@ -618,6 +649,7 @@ void *worker_run(void *arg)
 		.w = w,
 		.shared = w->shared,
 		.counts = &w->counts,
+		.next_target = w->index % w->shared->n_targets,
 		.input = mem_realloc(NULL, READ_BYTES),
 	};
 	/* The default slack of 50 us would make every planned moment late. */
@@ -639,7 +671,7 @@ void worker_init(struct worker *w, struct load_shared *shared, int index, int64_
 	struct arena *run)
 {
 	*w = (struct worker){ .shared = shared, .index = index, .n_slots = n_slots };
-	counts_init(&w->counts, run);
+	counts_init(&w->counts, shared->n_targets, run);
 }
 
 void worker_release(struct worker *w)

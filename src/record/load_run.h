@@ -127,10 +127,20 @@ struct load_transport {
 	struct hist stream_share_pm; /* per streamed request with > 10 events: TTFT / latency in 1/1000 */
 };
 
+/* What came of one URL, where the load goes to several. */
+struct load_target_run {
+	const char *url;
+	int64_t attempted, ok, failed, censored;
+	struct hist latency; /* of the ok ones */
+};
+
 struct load_run {
 	bool partial; /* interrupted, or the target went away */
 	const char *started_at; /* UTC, ISO 8601 */
-	const char *url;
+	const char *url; /* the first */
+	const char *balance; /* "round-robin", "least"; NULL with one URL */
+	struct load_target_run *targets; /* [n_targets]; NULL with one URL */
+	int n_targets;
 	const char *api;
 	const char *model; /* NULL when the API has none */
 	struct fingerprint fingerprint;

@@ -85,6 +85,7 @@ static void put_config(struct json *j, const struct load_run *r)
 		json_put_int(j, "concurrency", r->concurrency);
 	json_put_double_present(j, "rate", r->rate_per_s);
 	json_put_string(j, "arrival", r->arrival);
+	json_put_string_present(j, "balance", r->balance);
 	json_put_int(j, "seed", r->seed);
 	if (r->max_in_flight > 0)
 		json_put_int(j, "max_in_flight", r->max_in_flight);
@@ -93,6 +94,26 @@ static void put_config(struct json *j, const struct load_run *r)
 	json_put_string_present(j, "output", r->output);
 	json_put_double_present(j, "timeout_s", r->timeout_s);
 	json_object_close(j);
+}
+
+static void put_targets(struct json *j, const struct load_run *r)
+{
+	if (!r->targets)
+		return;
+	json_key(j, "targets");
+	json_array_open(j);
+	for (int i = 0; i < r->n_targets; i++) {
+		const struct load_target_run *t = &r->targets[i];
+		json_object_open(j);
+		json_put_string(j, "url", t->url);
+		json_put_int(j, "attempted", t->attempted);
+		json_put_int(j, "ok", t->ok);
+		json_put_int(j, "failed", t->failed);
+		json_put_int(j, "censored", t->censored);
+		put_hist(j, "latency_ms", &t->latency);
+		json_object_close(j);
+	}
+	json_array_close(j);
 }
 
 static void put_window(struct json *j, const struct load_window *w)
@@ -267,6 +288,7 @@ void report_load_json(const struct load_run *r, struct buf *out)
 	json_put_bool(&j, "partial", r->partial);
 	layout_json_target(&j, r->url, r->api, r->model, &r->fingerprint);
 	put_config(&j, r);
+	put_targets(&j, r);
 	put_window(&j, &r->window);
 	put_requests(&j, r);
 	for (int i = 0; i < LOAD_N_METRICS; i++)

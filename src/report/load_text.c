@@ -68,6 +68,13 @@ static void add_percentile(struct metrics_table *m, const struct hist *h, double
 		add_dash(m);
 }
 
+/* In ms. */
+static const char *percentile_or_dash(const struct hist *h, double q, char text[CELL])
+{
+	return quantile_enough(h->n, q) ? cell_number((double)hist_quantile(h, q), NS_PER_MS, text) :
+					  "-";
+}
+
 static void add_interval(struct metrics_table *m, const struct hist *h, double q, double unit_ns)
 {
 	struct quantile_interval i;
@@ -372,6 +379,33 @@ static void add_target(struct fields *f, const struct load_run *r)
 		        api);
 }
 
+static void print_targets(const struct load_run *r, struct arena *tmp, struct buf *out)
+{
+	struct table table;
+	char p50[CELL], p99[CELL];
+	if (!r->targets)
+		return;
+	table_init(&table, tmp, "lrrrrr");
+	table_cell(&table, "%s", _("target"));
+	table_cell(&table, "%s", _("attempted"));
+	table_cell(&table, "%s", _("ok"));
+	table_cell(&table, "%s", _("failed"));
+	table_cell(&table, "%s", _("P50 ms"));
+	table_cell(&table, "%s", _("P99 ms"));
+	for (int i = 0; i < r->n_targets; i++) {
+		const struct load_target_run *t = &r->targets[i];
+		const struct hist *h = &t->latency;
+		table_cell(&table, "%s", t->url);
+		table_cell(&table, "%lld", (long long)t->attempted);
+		table_cell(&table, "%lld", (long long)t->ok);
+		table_cell(&table, "%lld", (long long)t->failed);
+		table_cell(&table, "%s", percentile_or_dash(h, 0.5, p50));
+		table_cell(&table, "%s", percentile_or_dash(h, 0.99, p99));
+	}
+	buf_add_char(out, '\n');
+	table_print(&table, out);
+}
+
 void report_load_text(const struct load_run *r, struct buf *out)
 {
 	struct arena tmp = { 0 };
@@ -385,6 +419,7 @@ void report_load_text(const struct load_run *r, struct buf *out)
 	add_tokens(&what, r);
 	add_goodput(&what, r);
 	fields_print(&what, 0, out);
+	print_targets(r, &tmp, out);
 	print_metrics(r, &tmp, out);
 	print_histogram(&r->metrics[LOAD_LATENCY], &tmp, out);
 	print_spark(r, &tmp, out);
