@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "diagnose/anchors.h"
+#include "stats/quantile.h"
 
 #include <math.h>
 #include <string.h>
@@ -34,9 +35,23 @@ double run_mean_ms(const struct load_run *r, enum load_metric metric)
 	return r ? hist_mean(&r->metrics[metric]) / NS_PER_MS : NAN;
 }
 
+int64_t run_n(const struct load_run *r, enum load_metric metric)
+{
+	return r ? r->metrics[metric].n : 0;
+}
+
+double tail_of(int64_t n_a, int64_t n_b)
+{
+	static const double tails[] = { 0.99, 0.95, 0.9, 0.5 };
+	for (size_t i = 0; i < ARRAY_LEN(tails); i++)
+		if (quantile_enough(n_a < n_b ? n_a : n_b, tails[i]))
+			return tails[i];
+	return NAN;
+}
+
 double run_quantile_ms(const struct load_run *r, enum load_metric metric, double q)
 {
-	if (!r || r->metrics[metric].n == 0)
+	if (run_n(r, metric) == 0 || isnan(q))
 		return NAN;
 	return (double)hist_quantile(&r->metrics[metric], q) / NS_PER_MS;
 }

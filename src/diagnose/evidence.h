@@ -55,7 +55,14 @@ const struct load_run *evidence_point(const struct evidence *ev, int64_t concurr
 double run_throughput(const struct load_run *r);
 double run_mean_ms(const struct load_run *r, enum load_metric metric);
 double run_quantile_ms(const struct load_run *r, enum load_metric metric, double q);
-double run_latency_ms(const struct load_run *r); /* the mean */
+double run_latency_ms(const struct load_run *r);                  /* the mean */
+int64_t run_n(const struct load_run *r, enum load_metric metric); /* 0 without a run */
+
+/*
+ * The deepest tail that two samples of n_a and n_b values can be compared in: P99 when both have
+ * the samples that it needs (quantile_floor), else P95, P90, P50; NAN below that.
+ */
+double tail_of(int64_t n_a, int64_t n_b);
 
 /* What changing one variable did. */
 struct effect {

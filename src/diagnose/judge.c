@@ -45,22 +45,24 @@ void judge_rank(struct cause_finding *findings, double *gains)
 	free(rows);
 }
 
+static double shown_ms(const struct load_run *r, enum load_metric metric, double q)
+{
+	return quantile_enough(r->metrics[metric].n, q) ? run_quantile_ms(r, metric, q) : NAN;
+}
+
 static struct curve_point point_of(const struct load_run *r)
 {
-	const struct hist *latency = &r->metrics[LOAD_LATENCY];
 	bool streamed = r->transport.streams_active_max > 0;
 	return (struct curve_point){
 		.concurrency = r->concurrency,
 		.requests_per_s = run_throughput(r),
 		.output_tokens_per_s = r->throughput.output_tokens_per_s,
-		.p50_ms = run_quantile_ms(r, LOAD_LATENCY, 0.5),
-		.p99_ms = quantile_enough(latency->n, 0.99) ? run_quantile_ms(r, LOAD_LATENCY, 0.99)
-		                                            : NAN,
-		.p999_ms = quantile_enough(latency->n, 0.999)
-		                   ? run_quantile_ms(r, LOAD_LATENCY, 0.999)
-		                   : NAN,
-		.ttft_p50_ms = run_quantile_ms(r, LOAD_TTFT, 0.5),
-		.itl_p50_ms = run_quantile_ms(r, LOAD_ITL, 0.5),
+		.p50_ms = shown_ms(r, LOAD_LATENCY, 0.5),
+		.p90_ms = shown_ms(r, LOAD_LATENCY, 0.9),
+		.p99_ms = shown_ms(r, LOAD_LATENCY, 0.99),
+		.p999_ms = shown_ms(r, LOAD_LATENCY, 0.999),
+		.ttft_p50_ms = shown_ms(r, LOAD_TTFT, 0.5),
+		.itl_p50_ms = shown_ms(r, LOAD_ITL, 0.5),
 		.streams_active = streamed ? r->transport.streams_active_mean : NAN,
 		.little_ratio = r->client.little_ratio,
 		.device_ratio = NAN,
@@ -159,11 +161,12 @@ static bool measurement_is_void(const struct diagnosis *d)
 /* Without a target: is throughput stuck, or does the tail explode? */
 static enum slow_kind kind_by_shape(const struct evidence *ev, const struct figures *fig)
 {
-	double p99_growth = run_quantile_ms(ev->operating, LOAD_LATENCY, 0.99) /
-	                    run_quantile_ms(ev->alone, LOAD_LATENCY, 0.99);
+	double tail = tail_of(run_n(ev->operating, LOAD_LATENCY), run_n(ev->alone, LOAD_LATENCY));
+	double tail_growth = run_quantile_ms(ev->operating, LOAD_LATENCY, tail) /
+	                     run_quantile_ms(ev->alone, LOAD_LATENCY, tail);
 	if (fig->flat)
 		return SLOW_THROUGHPUT_STUCK;
-	if (fig->follows_ratio < anchor(ANCHOR_FOLLOWS) || p99_growth > anchor(ANCHOR_TAIL))
+	if (fig->follows_ratio < anchor(ANCHOR_FOLLOWS) || tail_growth > anchor(ANCHOR_TAIL))
 		return SLOW_UNDER_LOAD;
 	return SLOW_HEALTHY;
 }

@@ -3,14 +3,15 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "diagnose/anchors.h"
+#include "stats/quantile.h"
 
 #include <math.h>
 
 enum {
 	DEFAULT_CONCURRENCY = 8,
 	RAMP_MAX = 64,
-	FIRST_REQUESTS = 30,  /* enough for cold_start, and for a guess of the latency */
-	ALONE_REQUESTS = 200, /* 100 make a P99 */
+	FIRST_REQUESTS = 30, /* enough for cold_start, and for a guess of the latency */
+	ALONE_REQUESTS = 200,
 	POINT_REQUESTS = 120,
 	PAIR_REQUESTS = 80,
 	TURNS = 3, /* a window holds at least so many latencies */
@@ -121,6 +122,14 @@ static bool fit_shape(
 	return true;
 }
 
+/* Where the target is judged, as many as its percentile needs, as far as the shares allow. */
+static double judged_requests(const struct procedure *p, double least)
+{
+	if (!p->ev->sla.present)
+		return least;
+	return fmax(least, (double)quantile_floor(p->ev->sla.quantile));
+}
+
 /* ---- one request at a time ---- */
 
 static bool nothing_came_back(const struct load_run *r)
@@ -149,7 +158,8 @@ static void measure_alone(struct procedure *p)
 	struct load_shape shape = { .concurrency = 1 };
 	struct err err;
 	double latency_s = run_latency_ms(p->ev->first) / 1000;
-	double window = window_s(p, ALONE_REQUESTS, 1 / latency_s, latency_s, alone_share);
+	double window = window_s(
+	        p, judged_requests(p, ALONE_REQUESTS), 1 / latency_s, latency_s, alone_share);
 	window = fmax(window, fmin(ALONE_TURNS * latency_s, 2 * alone_share * p->budget_s));
 	if (!fit_shape(p, &shape, window, latency_s))
 		return;
@@ -247,7 +257,9 @@ static const struct load_run *measure_point(
 	struct load_shape shape = { .concurrency = concurrency };
 	struct err err;
 	double latency_s = latency_guess_s(before, concurrency);
-	double window = window_s(p, POINT_REQUESTS, run_throughput(before), latency_s, point_share);
+	double requests = concurrency == p->ev->concurrency ? judged_requests(p, POINT_REQUESTS)
+	                                                    : POINT_REQUESTS;
+	double window = window_s(p, requests, run_throughput(before), latency_s, point_share);
 	if (!fit_shape(p, &shape, window, latency_s))
 		return NULL;
 	const char *what = arena_printf(p->run, _("%lld requests at once"), (long long)concurrency);
@@ -284,7 +296,8 @@ static const struct load_run *measure_rate(struct procedure *p, double rate_per_
 	struct load_shape shape = { .rate_per_s = rate_per_s, .arrival = { ARRIVAL_POISSON } };
 	struct err err;
 	double latency_s = run_latency_ms(p->ev->alone) / 1000;
-	double window = window_s(p, POINT_REQUESTS, rate_per_s, latency_s, alone_share);
+	double window =
+	        window_s(p, judged_requests(p, POINT_REQUESTS), rate_per_s, latency_s, alone_share);
 	if (!fit_shape(p, &shape, window, latency_s))
 		return NULL;
 	const char *what = arena_printf(p->run, _("%.4g requests per second"), rate_per_s);
@@ -392,8 +405,10 @@ static void measure_raised(struct procedure *p, const struct load_run *op)
 	double more = anchor(ANCHOR_RAISED);
 	struct load_shape a = { .concurrency = op->concurrency }, b = { 0 };
 	if (op->concurrency == 0) {
-		a = (struct load_shape){ .rate_per_s = op->rate_per_s, .arrival = { ARRIVAL_POISSON } };
-		b = (struct load_shape){ .rate_per_s = more * op->rate_per_s, .arrival = { ARRIVAL_POISSON } };
+		a = (struct load_shape){ .rate_per_s = op->rate_per_s,
+			.arrival = { ARRIVAL_POISSON } };
+		b = (struct load_shape){ .rate_per_s = more * op->rate_per_s,
+			.arrival = { ARRIVAL_POISSON } };
 	} else {
 		b.concurrency = (int64_t)ceil(more * (double)op->concurrency);
 	}

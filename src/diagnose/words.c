@@ -354,9 +354,10 @@ static void warn_of_samples(const struct evidence *ev, struct arena *run, struct
 {
 	if (d->sla.present && d->sla.n > 0 && !quantile_enough(d->sla.n, ev->sla.quantile))
 		warn(d, arena_printf(run,
-		                _("%s rests on %lld requests, so it is their maximum; give it more "
-		                  "time with --budget."),
-		                ev->sla.text, (long long)d->sla.n));
+		                _("%s rests on %lld values and needs %lld, so it is not far from "
+		                  "their maximum; give it more time with --budget."),
+		                ev->sla.text, (long long)d->sla.n,
+		                (long long)quantile_floor(ev->sla.quantile)));
 }
 
 static void warn_of_little(const struct evidence *ev, struct arena *run, struct diagnosis *d)

@@ -82,6 +82,8 @@ void series_in_flight(struct series *s, int64_t from_ns, int64_t to_ns, int64_t 
 
 static double quantile_ms(const uint32_t *counts, int64_t n, double q)
 {
+	if (!quantile_enough(n, q))
+		return NAN;
 	int64_t rank = quantile_rank(n, q), seen = 0;
 	for (int i = 0; i < SERIES_N_BUCKETS; i++) {
 		seen += counts[i];
@@ -121,8 +123,8 @@ struct load_second *series_merge(const struct series *const *all, int n_threads,
 			.requests = sum.requests,
 			.errors = sum.errors,
 			.in_flight = length > 0 ? sum.in_flight_s / length : 0,
-			.p50_ms = ok > 0 ? quantile_ms(sum.counts, ok, 0.5) : NAN,
-			.p99_ms = quantile_enough(ok, 0.99) ? quantile_ms(sum.counts, ok, 0.99) : NAN,
+			.p50_ms = quantile_ms(sum.counts, ok, 0.5),
+			.p99_ms = quantile_ms(sum.counts, ok, 0.99),
 			.output_tokens = sum.body_tokens +
 				llround((double)sum.token_events * tokens_per_event),
 		};

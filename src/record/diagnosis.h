@@ -50,7 +50,7 @@ struct curve_point {
 	int64_t concurrency;
 	double requests_per_s;
 	double output_tokens_per_s; /* NAN without tokens */
-	double p50_ms, p99_ms, p999_ms;
+	double p50_ms, p90_ms, p99_ms, p999_ms; /* NAN with too few samples (quantile_floor) */
 	double ttft_p50_ms, itl_p50_ms; /* NAN when not streamed */
 	double streams_active; /* mean number of streams between first and last token; NAN likewise */
 	double little_ratio;

@@ -107,8 +107,8 @@ struct load_second {
 	int64_t requests;
 	int64_t errors;
 	double in_flight; /* mean */
-	double p50_ms;    /* NAN when nothing completed */
-	double p99_ms;    /* NAN with fewer than 100 */
+	double p50_ms;    /* NAN with too few samples (quantile_floor) */
+	double p99_ms;    /* NAN likewise */
 	int64_t output_tokens;
 };
 

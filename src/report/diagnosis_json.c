@@ -39,6 +39,7 @@ static void put_curve(struct json *j, const struct diagnosis *d)
 		json_put_double(j, "requests_per_s", p->requests_per_s);
 		json_put_double(j, "output_tokens_per_s", p->output_tokens_per_s);
 		json_put_double(j, "p50_ms", p->p50_ms);
+		json_put_double(j, "p90_ms", p->p90_ms);
 		json_put_double(j, "p99_ms", p->p99_ms);
 		json_put_double(j, "p999_ms", p->p999_ms);
 		json_put_double(j, "ttft_p50_ms", p->ttft_p50_ms);

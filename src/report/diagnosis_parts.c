@@ -134,6 +134,7 @@ void diagnosis_curve(const struct diagnosis *d, struct arena *tmp, struct table 
 		{ N_("req/s"), offsetof(struct curve_point, requests_per_s), false },
 		{ N_("tokens/s"), offsetof(struct curve_point, output_tokens_per_s), false },
 		{ N_("P50 ms"), offsetof(struct curve_point, p50_ms), false },
+		{ N_("P90 ms"), offsetof(struct curve_point, p90_ms), false },
 		{ N_("P99 ms"), offsetof(struct curve_point, p99_ms), false },
 		{ N_("P99.9 ms"), offsetof(struct curve_point, p999_ms), false },
 		{ N_("TTFT P50 ms"), offsetof(struct curve_point, ttft_p50_ms), false },
@@ -142,7 +143,7 @@ void diagnosis_curve(const struct diagnosis *d, struct arena *tmp, struct table 
 		{ N_("n"), offsetof(struct curve_point, n), true },
 		{ N_("failed"), offsetof(struct curve_point, failed), true },
 	};
-	static const char align[] = "rrrrrrrrrrr";
+	static const char align[] = "rrrrrrrrrrrr";
 	_Static_assert(sizeof(align) - 1 == ARRAY_LEN(columns), "one letter a column");
 	size_t n = 0;
 	for (size_t k = 0; k < ARRAY_LEN(columns); k++)

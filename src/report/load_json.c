@@ -25,7 +25,7 @@ static void put_interval(struct json *j, const char *name, const struct hist *h,
 {
 	struct quantile_interval interval;
 	json_key(j, name);
-	if (!quantile_ci_hist(h, q, CONFIDENCE, &interval)) {
+	if (!quantile_enough(h->n, q) || !quantile_ci_hist(h, q, CONFIDENCE, &interval)) {
 		json_nil(j);
 		return;
 	}
@@ -37,18 +37,41 @@ static void put_interval(struct json *j, const char *name, const struct hist *h,
 	j->pretty = true;
 }
 
+static const struct {
+	const char *name;
+	double q;
+} percentiles[] = {
+	{ "p50", 0.5 },
+	{ "p90", 0.9 },
+	{ "p95", 0.95 },
+	{ "p99", 0.99 },
+	{ "p999", 0.999 },
+	{ "p9999", 0.9999 },
+};
+
+/* How many values each percentile needs that has too few. */
+static void put_needs(struct json *j, const struct hist *h)
+{
+	bool open = false;
+	for (size_t i = 0; i < ARRAY_LEN(percentiles); i++) {
+		if (quantile_enough(h->n, percentiles[i].q))
+			continue;
+		if (!open) {
+			json_key(j, "needs");
+			json_object_open(j);
+			j->pretty = false;
+			open = true;
+		}
+		json_put_int(j, percentiles[i].name, quantile_floor(percentiles[i].q));
+	}
+	if (open) {
+		json_object_close(j);
+		j->pretty = true;
+	}
+}
+
 static void put_hist(struct json *j, const char *name, const struct hist *h)
 {
-	static const struct {
-		const char *name;
-		double q;
-	} percentiles[] = {
-		{ "p50", 0.5 },
-		{ "p90", 0.9 },
-		{ "p95", 0.95 },
-		{ "p99", 0.99 },
-		{ "p999", 0.999 },
-	};
 	if (h->n == 0)
 		return;
 	json_key(j, name);
@@ -65,9 +88,10 @@ static void put_hist(struct json *j, const char *name, const struct hist *h)
 	put_ms(j, "max", (double)h->max);
 	json_key(j, "ci");
 	json_object_open(j);
-	put_interval(j, "p50", h, 0.5);
-	put_interval(j, "p99", h, 0.99);
+	for (size_t i = 0; i < ARRAY_LEN(percentiles); i++)
+		put_interval(j, percentiles[i].name, h, percentiles[i].q);
 	json_object_close(j);
+	put_needs(j, h);
 	json_object_close(j);
 }
 

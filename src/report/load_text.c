@@ -1,6 +1,6 @@
 /*
  * One screen: can it be trusted, what was loaded, what came back, how fast, and whether the client
- * itself stood in the way. At most 40 lines of at most LAYOUT_COLUMNS.
+ * itself stood in the way. About 40 lines of at most LAYOUT_COLUMNS.
  */
 #include "report/report.h"
 
@@ -143,9 +143,11 @@ static void print_metrics(const struct load_run *r, struct arena *tmp, struct bu
 	        0, 0);
 	if (m.has_dash)
 		layout_wrap(out,
-		        _("- too few samples: P50 needs 2, P90 10, P99 100, P99.9 1000; the "
-		          "interval of "
-		          "P50 6, of P99 368."),
+		        arena_printf(tmp,
+		                _("- too few samples: P50 needs %lld, P90 %lld, P99 %lld, P99.9 "
+		                  "%lld."),
+		                (long long)quantile_floor(0.5), (long long)quantile_floor(0.9),
+		                (long long)quantile_floor(0.99), (long long)quantile_floor(0.999)),
 		        0, 0);
 }
 

@@ -20,9 +20,33 @@ double quantile_sorted(const double *sorted, size_t n, double q)
 	return sorted[quantile_rank((int64_t)n, q) - 1];
 }
 
+static const long double floor_error = 0.01L;
+
 bool quantile_enough(int64_t n, double q)
 {
-	return (double)n * (1 - q) * (1 + 1e-9) >= 1;
+	long double in = q, out = 1 - in, count = (long double)n;
+	if (n < 1 || !(q > 0 && q < 1))
+		return false;
+	return powl(in, count - 1) * (in + count * out) <= floor_error;
+}
+
+int64_t quantile_floor(double q)
+{
+	if (!(q > 0 && q < 1))
+		return INT64_MAX;
+	int64_t few = 0, many = 1;
+	while (!quantile_enough(many, q)) {
+		few = many;
+		many *= 2;
+	}
+	while (many - few > 1) {
+		int64_t middle = few + (many - few) / 2;
+		if (quantile_enough(middle, q))
+			many = middle;
+		else
+			few = middle;
+	}
+	return many;
 }
 
 static long double log_gamma(int64_t x)

@@ -518,7 +518,7 @@ static void waiting_before_the_send_is_coordinated_omission(void)
 	open.client.achieved_per_s = 2;
 	hist_init(&open.metrics[LOAD_RESPONSE], &run);
 	hist_init(&open.client.lateness, &run);
-	for (int i = 0; i < 8; i++) {
+	for (int i = 0; i < 16; i++) {
 		hist_record(&open.client.lateness, i * 400 * NS_PER_MS);
 		hist_record(&open.metrics[LOAD_RESPONSE], (500 + i * 400) * NS_PER_MS);
 	}
@@ -531,10 +531,16 @@ static void waiting_before_the_send_is_coordinated_omission(void)
 	/* without the cap both views agree */
 	hist_init(&open.client.lateness, &run);
 	hist_init(&open.metrics[LOAD_RESPONSE], &run);
-	hist_record_n(&open.client.lateness, 0, 8);
-	hist_record_n(&open.metrics[LOAD_RESPONSE], 500 * NS_PER_MS, 8);
+	hist_record_n(&open.client.lateness, 0, 16);
+	hist_record_n(&open.metrics[LOAD_RESPONSE], 500 * NS_PER_MS, 16);
 	judge(&ev, &run, &d);
 	CHECK(is_state(&d, "coordinated_omission", CAUSE_EXCLUDED));
+
+	/* the median needs 11 */
+	hist_init(&open.metrics[LOAD_RESPONSE], &run);
+	hist_record_n(&open.metrics[LOAD_RESPONSE], 500 * NS_PER_MS, 10);
+	judge(&ev, &run, &d);
+	CHECK(is_state(&d, "coordinated_omission", CAUSE_NOT_EXAMINED));
 	arena_release(&run);
 }
 

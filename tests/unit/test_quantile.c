@@ -36,16 +36,6 @@ static void ranks_are_the_ceiling_of_the_share(void)
 	CHECK_NEAR(quantile_sorted(sorted, 5, 0.81), 16, 0);
 }
 
-static void a_quantile_needs_one_sample_beyond_it(void)
-{
-	CHECK(quantile_enough(100, 0.99));
-	CHECK(!quantile_enough(99, 0.99));
-	CHECK(quantile_enough(1000, 0.999));
-	CHECK(!quantile_enough(999, 0.999));
-	CHECK(quantile_enough(2, 0.5));
-	CHECK(!quantile_enough(0, 0.5));
-}
-
 enum { N_MAX = 1000000 };
 
 /*
@@ -75,6 +65,45 @@ static long double sum(const long double *p, int64_t from, int64_t to)
 	for (int64_t k = from; k < to; k++)
 		total += p[k];
 	return total;
+}
+
+/*
+ * The floors that the rule is known by: those of MLPerf Inference for P90, P99, P99.9; a loop over
+ * n that stops when q**n + n * q**(n-1) * (1-q) <= 0.01 gives all of them (Python).
+ */
+static void a_quantile_needs_the_samples_of_the_binomial_rule(void)
+{
+	static const struct {
+		double q;
+		int64_t want;
+	} cases[] = { { 0.5, 11 }, { 0.9, 64 }, { 0.95, 130 }, { 0.99, 662 }, { 0.999, 6636 },
+		{ 0.9999, 66381 } };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		double q = cases[i].q;
+		CHECK_INT(quantile_floor(q), cases[i].want);
+		CHECK(quantile_enough(cases[i].want, q));
+		CHECK(!quantile_enough(cases[i].want - 1, q));
+		CHECK(quantile_enough(1000000000000, q));
+	}
+	static const double none[] = { 0, 1, -1, NAN };
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+		CHECK(!quantile_enough(1000000, none[i]));
+		CHECK_INT(quantile_floor(none[i]), INT64_MAX);
+	}
+	CHECK(!quantile_enough(0, 0.5));
+	CHECK(!quantile_enough(-1, 0.5));
+}
+
+/* The rule by direct sums: too few samples leave more than 1 % above the largest but one. */
+static void the_floor_is_where_the_tail_of_the_binomial_is_a_hundredth(void)
+{
+	for (double q = 0.3; q < 0.9995; q = 1 - (1 - q) / 1.3) {
+		int n = (int)quantile_floor(q);
+		const long double *p = binomial(n, 1 - (long double)q);
+		CHECK(p[0] + p[1] <= 0.01L);
+		p = binomial(n - 1, 1 - (long double)q);
+		CHECK(p[0] + p[1] > 0.01L);
+	}
 }
 
 static void intervals_of_the_median_are_those_of_the_tables(void)
@@ -222,7 +251,8 @@ static void the_interval_of_a_histogram_is_in_its_values(void)
 int main(void)
 {
 	TAP_RUN(ranks_are_the_ceiling_of_the_share);
-	TAP_RUN(a_quantile_needs_one_sample_beyond_it);
+	TAP_RUN(a_quantile_needs_the_samples_of_the_binomial_rule);
+	TAP_RUN(the_floor_is_where_the_tail_of_the_binomial_is_a_hundredth);
 	TAP_RUN(intervals_of_the_median_are_those_of_the_tables);
 	TAP_RUN(intervals_agree_with_direct_sums);
 	TAP_RUN(an_interval_that_does_not_exist_is_not_made_up);

@@ -7,16 +7,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* P99 of the delay between planned and actual sending, when it is too large; else 0. */
-static double client_late_ms(struct examination *x, const struct load_run *op)
+static const char *tail_name(struct examination *x, const char *metric, double tail)
+{
+	return arena_printf(x->run, "%s_ms_p%.0f", metric, tail * 100);
+}
+
+/*
+ * The tail of the delay between planned and actual sending, P99 where there are enough samples,
+ * when it is too large; else 0.
+ */
+static double client_late_ms(struct examination *x, const struct load_run *op, double *ret_tail)
 {
 	const struct hist *late = &op->client.lateness;
-	if (op->concurrency > 0 || late->n == 0)
+	double tail = tail_of(late->n, late->n);
+	if (op->concurrency > 0 || isnan(tail))
 		return 0;
-	double late_ms = (double)hist_quantile(late, 0.99) / NS_PER_MS;
+	double late_ms = (double)hist_quantile(late, tail) / NS_PER_MS;
 	double limit_ms = fmax(anchor(ANCHOR_LATENESS),
 	        anchor(ANCHOR_LATENESS_OF_P50) * run_quantile_ms(op, LOAD_LATENCY, 0.5));
-	finding_fact(x, "client_lateness_ms_p99", late_ms, "ms", ANCHOR_LATENESS, op, late->n);
+	finding_fact(x, tail_name(x, "client_lateness", tail), late_ms, "ms", ANCHOR_LATENESS, op,
+	        late->n);
+	*ret_tail = tail;
 	return late_ms > limit_ms ? late_ms : 0;
 }
 
@@ -48,7 +59,7 @@ static void client_saturated(struct examination *x)
 	finding_fact(x, "null_ceiling_over_rate", over, "ratio", ANCHOR_NULL_CEILING, NULL, 0);
 	finding_fact(x, "null_ceiling_per_s", ceiling, "req/s", NO_ANCHOR, NULL, 0);
 	finding_fact(x, "client_thread_ratio", busiest, "ratio", ANCHOR_CLIENT_THREAD, busy_run, 0);
-	double late_ms = client_late_ms(x, op);
+	double late_tail = NAN, late_ms = client_late_ms(x, op, &late_tail);
 	struct effect half = evidence_effect(&ev->halved, run_throughput);
 	if (half.n > 0)
 		finding_effect(x, "throughput_at_half_concurrency", &half);
@@ -63,8 +74,8 @@ static void client_saturated(struct examination *x)
 		        _("A thread of the generator used %.0f %% of a core."), busiest * 100);
 	else if (late_ms > 0)
 		finding_conclude(x, CAUSE_PROBABLE,
-		        _("One request in a hundred left %.2f ms later than planned, or more."),
-		        late_ms);
+		        _("%.0f %% of the requests left %.2f ms later than planned, or more."),
+		        (1 - late_tail) * 100, late_ms);
 	else if (isfinite(over) && isfinite(busiest))
 		finding_conclude(x, CAUSE_EXCLUDED,
 		        _("The generator reaches %.0f times the measured rate against a responder "
@@ -116,29 +127,35 @@ static void coordinated_omission(struct examination *x)
 		return;
 	double delay_ms = hist_mean(&op->client.lateness) / NS_PER_MS;
 	double delay_ratio = delay_ms / run_mean_ms(op, LOAD_LATENCY);
-	double sent_ms = run_quantile_ms(op, LOAD_LATENCY, 0.99);
-	double planned_ms = run_quantile_ms(op, LOAD_RESPONSE, 0.99);
 	int64_t n = op->metrics[LOAD_RESPONSE].n;
+	double tail = tail_of(n, n), percent = tail * 100;
+	if (isnan(tail)) {
+		finding_needs(
+		        x, _("Needs a longer measurement: too few requests for a percentile."));
+		return;
+	}
+	double sent_ms = run_quantile_ms(op, LOAD_LATENCY, tail);
+	double planned_ms = run_quantile_ms(op, LOAD_RESPONSE, tail);
 	finding_fact(x, "dispatch_delay_over_latency", delay_ratio, "ratio", ANCHOR_OMISSION_DELAY,
 	        op, op->client.lateness.n);
-	finding_fact(x, "latency_ms_p99", sent_ms, "ms", NO_ANCHOR, op, n);
-	finding_fact(x, "response_ms_p99", planned_ms, "ms", NO_ANCHOR, op, n);
+	finding_fact(x, tail_name(x, "latency", tail), sent_ms, "ms", NO_ANCHOR, op, n);
+	finding_fact(x, tail_name(x, "response", tail), planned_ms, "ms", NO_ANCHOR, op, n);
 	bool grows = planned_ms > sent_ms * (1 + anchor(ANCHOR_NOISE));
 	if (grows && delay_ratio > anchor(ANCHOR_OMISSION_DELAY))
 		finding_conclude(x, CAUSE_CONFIRMED,
-		        _("Counted from the planned moments P99 is %.1f ms instead of %.1f ms: "
+		        _("Counted from the planned moments P%.0f is %.1f ms instead of %.1f ms: "
 		          "requests were held back while the service was slow."),
-		        planned_ms, sent_ms);
+		        percent, planned_ms, sent_ms);
 	else if (grows || delay_ratio > anchor(ANCHOR_OMISSION_DELAY))
 		finding_conclude(x, CAUSE_PROBABLE,
-		        _("Requests left later than planned; P99 from the planned moments is "
-		          "%.1f ms."),
-		        planned_ms);
+		        _("Requests left later than planned: by %.0f %% of the latency on "
+		          "average."),
+		        delay_ratio * 100);
 	else if (isfinite(planned_ms) && isfinite(sent_ms))
 		finding_conclude(x, CAUSE_EXCLUDED,
-		        _("P99 is %.1f ms from the planned moments and %.1f ms from sending: no "
+		        _("P%.0f is %.1f ms from the planned moments and %.1f ms from sending: no "
 		          "request was held back."),
-		        planned_ms, sent_ms);
+		        percent, planned_ms, sent_ms);
 }
 
 static int by_value(const void *a, const void *b)
