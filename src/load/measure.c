@@ -242,6 +242,20 @@ static void settle_window(struct control *c)
 	shared->window_end_ns = by_requests && last > shared->window_start_ns ? last : now;
 }
 
+static void open_gate(struct control *c, int n_threads)
+{
+	struct load_shared *shared = c->shared;
+	pthread_mutex_lock(&shared->gate_lock);
+	while (shared->n_at_gate < n_threads)
+		pthread_cond_wait(&shared->gate, &shared->gate_lock);
+	shared->start_ns = clock_now_ns();
+	if (c->shape->warmup == LOAD_WARMUP_NONE)
+		open_window(c, shared->start_ns);
+	shared->gate_open = true;
+	pthread_cond_broadcast(&shared->gate);
+	pthread_mutex_unlock(&shared->gate_lock);
+}
+
 static bool start_workers(struct control *c, struct arena *run, struct err *err)
 {
 	struct load_shared *shared = c->shared;
@@ -255,10 +269,12 @@ static bool start_workers(struct control *c, struct arena *run, struct err *err)
 		if (code == 0)
 			continue;
 		atomic_store(&shared->phase, PHASE_STOP);
+		open_gate(c, i);
 		for (int k = 0; k < i; k++)
 			pthread_join(c->workers[k].thread, NULL);
 		return err_set(err, ERR_SYSTEM, _("cannot start a thread: %s"), strerror(code));
 	}
+	open_gate(c, n);
 	return true;
 }
 
@@ -283,12 +299,10 @@ static void init_shared(struct control *c, struct arena *run)
 		.early_ms = arena_new_n(run, double, LOAD_EARLY_MAX),
 	};
 	pthread_mutex_init(&shared->early_lock, NULL);
-	shared->start_ns = clock_now_ns();
-	if (c->shape->warmup == LOAD_WARMUP_NONE) {
-		c->settled = true;
-		open_window(c, shared->start_ns);
-	}
-	c->settled |= c->shape->warmup == LOAD_WARMUP_REQUESTS;
+	pthread_mutex_init(&shared->gate_lock, NULL);
+	pthread_cond_init(&shared->gate, NULL);
+	c->settled = c->shape->warmup == LOAD_WARMUP_NONE ||
+		c->shape->warmup == LOAD_WARMUP_REQUESTS;
 }
 
 bool load_measure(struct load *load, const struct load_shape *shape, const struct load_hooks *hooks,
@@ -327,5 +341,7 @@ bool load_measure(struct load *load, const struct load_shape *shape, const struc
 	for (int i = 0; i < c.shared->n_threads; i++)
 		worker_release(&c.workers[i]);
 	pthread_mutex_destroy(&c.shared->early_lock);
+	pthread_mutex_destroy(&c.shared->gate_lock);
+	pthread_cond_destroy(&c.shared->gate);
 	return ok;
 }

@@ -44,7 +44,13 @@ struct load_shared {
 	int64_t seed;
 	uint64_t nonce; /* of the prompts */
 	int n_threads;
-	int64_t start_ns; /* of the warm-up; arrivals count from here */
+	int64_t start_ns; /* of the warm-up; arrivals count from here; set when the gate opens */
+
+	/* Threads that are made wait here for the last one, so that no first request is late. */
+	pthread_mutex_t gate_lock;
+	pthread_cond_t gate;
+	int n_at_gate;
+	bool gate_open;
 
 	_Atomic int phase;
 	_Atomic int64_t window_start_ns; /* INT64_MAX: still warming up */

@@ -641,6 +641,17 @@ static void close_slots(struct engine *e)
 	free(e->chunks);
 }
 
+/* Back when all threads are ready. */
+static void pass_gate(struct load_shared *shared)
+{
+	pthread_mutex_lock(&shared->gate_lock);
+	shared->n_at_gate++;
+	pthread_cond_broadcast(&shared->gate);
+	while (!shared->gate_open)
+		pthread_cond_wait(&shared->gate, &shared->gate_lock);
+	pthread_mutex_unlock(&shared->gate_lock);
+}
+
 void *worker_run(void *arg)
 {
 	struct worker *w = arg;
@@ -654,7 +665,9 @@ void *worker_run(void *arg)
 	};
 	/* The default slack of 50 us would make every planned moment late. */
 	prctl(PR_SET_TIMERSLACK, 1UL);
-	if (loop_open(&e->loop, &w->err)) {
+	bool ready = loop_open(&e->loop, &w->err);
+	pass_gate(w->shared);
+	if (ready) {
 		run_loop(e);
 		close_slots(e);
 		loop_close(&e->loop);
