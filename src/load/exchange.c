@@ -168,6 +168,8 @@ bool exchange_judge(struct exchange *x, enum load_failure *ret_failure, char *wh
 	}
 	if (!is_event_stream(x) && e->read_body)
 		e->read_body(&x->reply, buf_str(&x->body));
+	if (x->reply.input_tokens < 0)
+		x->reply.input_tokens = x->http.input_tokens;
 	if (x->reply.error) {
 		*ret_failure = LOAD_FAIL_ERROR_EVENT;
 		snprintf(why, why_size, _("error inside the answer: %s"), x->reply.error_text);

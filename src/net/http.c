@@ -45,7 +45,7 @@ static void forget_head(struct http *http)
 	http->keep_alive = false;
 	http->chunked = false;
 	http->event_stream = http->json_lines = false;
-	http->content_length = -1;
+	http->content_length = http->input_tokens = -1;
 	http->close = http->open = http->coded = false;
 }
 
@@ -237,6 +237,15 @@ static bool on_content_type(struct http *http, struct str value)
 	return true;
 }
 
+/* What TEI and TGI say of a request in a header. A number that makes no sense is left out. */
+static bool on_input_tokens(struct http *http, struct str value)
+{
+	int64_t tokens;
+	if (str_to_i64(value, &tokens) && tokens >= 0)
+		http->input_tokens = tokens;
+	return true;
+}
+
 static const struct header {
 	struct str name;
 	bool (*on_value)(struct http *http, struct str value);
@@ -244,6 +253,8 @@ static const struct header {
 	{ { "connection", 10 }, on_connection },
 	{ { "content-type", 12 }, on_content_type },
 	{ { "content-length", 14 }, on_content_length },
+	{ { "x-prompt-tokens", 15 }, on_input_tokens },
+	{ { "x-compute-tokens", 16 }, on_input_tokens },
 	{ { "transfer-encoding", 17 }, on_transfer_encoding },
 };
 

@@ -64,6 +64,7 @@ struct http {
 	bool event_stream;      /* content-type: text/event-stream, or one of JSON lines */
 	bool json_lines;        /* content-type: application/x-ndjson or another of its names */
 	int64_t content_length; /* -1: not given */
+	int64_t input_tokens;   /* x-compute-tokens or x-prompt-tokens; -1: not given */
 	int64_t body_bytes;     /* handed out so far */
 	const char *error;      /* N_() phrase for an error sentence: "not HTTP"; NULL: none */
 	/* inside */

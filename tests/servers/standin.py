@@ -136,8 +136,9 @@ class TEI(Kind):
                       "classifier": {"/predict": self.predict}}[self.type]
 
     def embed(self, request, out):
-        out.whole([[0.25, -0.5, 1e-3]])
-        return {"input": words(request["inputs"])}
+        n = words(request["inputs"])
+        out.whole([[0.25, -0.5, 1e-3]], headers={"x-compute-tokens": n, "x-compute-type": "cpu"})
+        return {"input": n}
 
     def rerank(self, request, out):
         texts = request["texts"]
@@ -319,8 +320,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(data)
 
-    def whole(self, answer, status=200):
-        self.body(json.dumps(answer).encode(), "application/json", status=status)
+    def whole(self, answer, status=200, headers=None):
+        self.body(json.dumps(answer).encode(), "application/json", headers, status)
 
     def begin(self, content_type):
         self.streaming = True
