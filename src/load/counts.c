@@ -1,14 +1,21 @@
 #include "load/counts.h"
 
+#include "base/clock.h"
+
 #include <stdio.h>
+
+/* 128 of them are 6.4 s; then two become one, and so on. */
+static const int64_t slice_ns = 50 * NS_PER_MS;
 
 void counts_init(struct load_counts *c, int n_targets, struct arena *run)
 {
 	struct hist *const plain[] = { &c->failed_latency, &c->lateness, &c->receive_delay,
 		&c->connect, &c->body_delay, &c->stream_share_pm };
 	*c = (struct load_counts){ 0 };
-	for (int i = 0; i < LOAD_N_METRICS; i++)
+	for (int i = 0; i < LOAD_N_METRICS; i++) {
 		hist_init(&c->metrics[i], run);
+		batches_init(&c->batches[i], run);
+	}
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
 		hist_init(plain[i], run);
 	if (n_targets == 1)
@@ -21,6 +28,8 @@ void counts_init(struct load_counts *c, int n_targets, struct arena *run)
 void counts_release(struct load_counts *c)
 {
 	series_release(&c->series);
+	for (int i = 0; i < LOAD_N_METRICS; i++)
+		batches_release(&c->batches[i]);
 }
 
 /* ---- what is under way ---- */
@@ -38,6 +47,18 @@ void counts_levels(struct load_counts *c, const struct load_shared *shared, int6
 		series_in_flight(&c->series, from - start, to - start, c->n_busy);
 	}
 	c->level_ns = now_ns;
+}
+
+void counts_slice(struct load_counts *c, const struct load_shared *shared, int64_t now_ns)
+{
+	int64_t start = load_window_start(shared);
+	if (now_ns < c->next_slice_ns || now_ns < start || start == INT64_MAX)
+		return;
+	int64_t next = (now_ns - start) / slice_ns;
+	for (int i = 0; next > c->slice && i < LOAD_N_METRICS; i++)
+		batches_take(&c->batches[i], &c->metrics[i], c->slice);
+	c->slice = next;
+	c->next_slice_ns = now_ns < INT64_MAX ? start + (next + 1) * slice_ns : INT64_MAX;
 }
 
 void counts_busy(struct load_counts *c, struct load_shared *shared, const struct exchange *x,

@@ -9,6 +9,7 @@
 #include "load/exchange.h"
 #include "load/series.h"
 #include "load/shared.h"
+#include "stats/batches.h"
 
 /* Of the requests to one target that were sent inside the window. */
 struct target_counts {
@@ -25,6 +26,8 @@ struct load_counts {
 	struct hist connect;
 	struct hist body_delay;
 	struct hist stream_share_pm;
+	struct batches batches[LOAD_N_METRICS]; /* how metrics grew over the window */
+	int64_t slice, next_slice_ns;
 	int64_t warmup_requests;
 	int64_t attempted, ok, censored, retried, good;
 	int64_t failures[LOAD_N_FAILURES];
@@ -61,6 +64,12 @@ void counts_release(struct load_counts *c);
  * shows in Little's law.
  */
 void counts_levels(struct load_counts *c, const struct load_shared *shared, int64_t now_ns);
+
+/*
+ * Ends a slice of the window for the batches, when it is time; called at every turn of the loop, and
+ * once, with INT64_MAX, at its end.
+ */
+void counts_slice(struct load_counts *c, const struct load_shared *shared, int64_t now_ns);
 
 /* One more request under way, or one stream; by is 1 or -1. */
 void counts_busy(struct load_counts *c, struct load_shared *shared, const struct exchange *x,

@@ -280,6 +280,19 @@ static void fill_first_latencies(const struct load_shared *shared, struct arena 
 	r->n_first_latencies = n;
 }
 
+static void fill_n_eff(struct worker *workers, int n_threads, struct arena *run, struct load_run *r)
+{
+	for (int m = 0; m < LOAD_N_METRICS; m++) {
+		const struct batches *all[LOAD_THREADS_MAX];
+		double *n_eff = arena_new_n(run, double, LOAD_N_PERCENTILES);
+		for (int i = 0; i < n_threads; i++)
+			all[i] = &workers[i].counts.batches[m];
+		for (int k = 0; k < LOAD_N_PERCENTILES; k++)
+			n_eff[k] = batches_n_eff(all, n_threads, &r->metrics[m], load_percentiles[k].q);
+		r->n_eff[m] = n_eff;
+	}
+}
+
 void load_summarize(const struct load *load, const struct load_shared *shared,
 	struct worker *workers, struct arena *run, struct load_run *r)
 {
@@ -291,6 +304,7 @@ void load_summarize(const struct load *load, const struct load_shared *shared,
 		add_counts(&t, &workers[i], r, run);
 		series[i] = &workers[i].counts.series;
 	}
+	fill_n_eff(workers, shared->n_threads, run, r);
 	r->window.warmup_s = (double)(shared->window_start_ns - shared->start_ns) / 1e9;
 	r->window.duration_s = (double)(shared->window_end_ns - shared->window_start_ns) / 1e9;
 	fill_config(load, shared->shape, r);

@@ -606,6 +606,7 @@ static void run_loop(struct engine *e)
 	for (;;) {
 		int64_t now = clock_now_ns();
 		book_cpu(e, now);
+		counts_slice(e->counts, e->shared, now);
 		if (e->shared->shape->rate_per_s > 0)
 			send_due(e, now);
 		resume_paused(e, now);
@@ -618,6 +619,7 @@ static void run_loop(struct engine *e)
 	}
 	int64_t now = clock_now_ns();
 	counts_levels(e->counts, e->shared, now);
+	counts_slice(e->counts, e->shared, INT64_MAX);
 	book_cpu(e, now);
 	if (e->cpu_started && !e->cpu_stopped) {
 		e->counts->cpu_ns = clock_thread_cpu_ns() - e->cpu_start_ns;

@@ -21,6 +21,15 @@ const char *const load_metric_names[LOAD_N_METRICS] = {
 	[LOAD_TPOT] = "tpot",
 };
 
+const struct load_percentile load_percentiles[LOAD_N_PERCENTILES] = {
+	{ "p50", 0.5 },
+	{ "p90", 0.9 },
+	{ "p95", 0.95 },
+	{ "p99", 0.99 },
+	{ "p999", 0.999 },
+	{ "p9999", 0.9999 },
+};
+
 const char *const load_token_source_names[LOAD_N_TOKEN_SOURCES] = {
 	[LOAD_TOKENS_USAGE] = "usage",
 	[LOAD_TOKENS_IDS] = "ids",

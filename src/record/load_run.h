@@ -46,6 +46,16 @@ enum load_metric {
 /* "latency", "response", "ttfb", "ttft", "ttfo", "itl", "worst_gap", "tpot"; JSON adds "_ms". */
 extern const char *const load_metric_names[LOAD_N_METRICS];
 
+/* The percentiles that are reported of each metric, in this order. */
+enum { LOAD_N_PERCENTILES = 6 };
+
+struct load_percentile {
+	const char *name; /* "p50" ... "p9999" */
+	double q;
+};
+
+extern const struct load_percentile load_percentiles[LOAD_N_PERCENTILES];
+
 /* What a number of output tokens rests on, best first. */
 enum load_token_source {
 	LOAD_TOKENS_USAGE,  /* the answer's own count */
@@ -160,6 +170,9 @@ struct load_run {
 	struct load_window window;
 	struct load_requests requests;
 	struct hist metrics[LOAD_N_METRICS];
+	/* [LOAD_N_PERCENTILES] of each metric: how many independent values those around the percentile
+	   are worth (stats/batches.h), NAN where that is not known; NULL: of none */
+	const double *n_eff[LOAD_N_METRICS];
 	struct hist failed_latency; /* of failed requests, apart */
 	/* the first requests of the run, warm-up included, in order of sending: latency in ns */
 	const int64_t *first_latencies_ns;

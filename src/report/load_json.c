@@ -21,11 +21,12 @@ static void put_ms(struct json *j, const char *name, double ns)
 	json_put_double(j, name, ns / (double)NS_PER_MS);
 }
 
-static void put_interval(struct json *j, const char *name, const struct hist *h, double q)
+static void put_interval(
+        struct json *j, const char *name, const struct hist *h, double q, double n_eff)
 {
 	struct quantile_interval interval;
 	json_key(j, name);
-	if (!quantile_enough(h->n, q) || !quantile_ci_hist(h, q, CONFIDENCE, &interval)) {
+	if (!quantile_enough(h->n, q) || !quantile_ci_hist(h, q, CONFIDENCE, n_eff, &interval)) {
 		json_nil(j);
 		return;
 	}
@@ -37,24 +38,12 @@ static void put_interval(struct json *j, const char *name, const struct hist *h,
 	j->pretty = true;
 }
 
-static const struct {
-	const char *name;
-	double q;
-} percentiles[] = {
-	{ "p50", 0.5 },
-	{ "p90", 0.9 },
-	{ "p95", 0.95 },
-	{ "p99", 0.99 },
-	{ "p999", 0.999 },
-	{ "p9999", 0.9999 },
-};
-
 /* How many values each percentile needs that has too few. */
 static void put_needs(struct json *j, const struct hist *h)
 {
 	bool open = false;
-	for (size_t i = 0; i < ARRAY_LEN(percentiles); i++) {
-		if (quantile_enough(h->n, percentiles[i].q))
+	for (int i = 0; i < LOAD_N_PERCENTILES; i++) {
+		if (quantile_enough(h->n, load_percentiles[i].q))
 			continue;
 		if (!open) {
 			json_key(j, "needs");
@@ -62,7 +51,7 @@ static void put_needs(struct json *j, const struct hist *h)
 			j->pretty = false;
 			open = true;
 		}
-		json_put_int(j, percentiles[i].name, quantile_floor(percentiles[i].q));
+		json_put_int(j, load_percentiles[i].name, quantile_floor(load_percentiles[i].q));
 	}
 	if (open) {
 		json_object_close(j);
@@ -70,7 +59,21 @@ static void put_needs(struct json *j, const struct hist *h)
 	}
 }
 
-static void put_hist(struct json *j, const char *name, const struct hist *h)
+/* So many independent values are those worth that each given percentile rests on. */
+static void put_n_eff(struct json *j, const struct hist *h, const double *n_eff)
+{
+	json_key(j, "n_eff");
+	json_object_open(j);
+	j->pretty = false;
+	for (int i = 0; i < LOAD_N_PERCENTILES; i++)
+		if (quantile_enough(h->n, load_percentiles[i].q))
+			json_put_double_present(j, load_percentiles[i].name, n_eff[i]);
+	json_object_close(j);
+	j->pretty = true;
+}
+
+/* n_eff: [LOAD_N_PERCENTILES], or NULL where it was not counted. */
+static void put_hist(struct json *j, const char *name, const struct hist *h, const double *n_eff)
 {
 	if (h->n == 0)
 		return;
@@ -80,17 +83,20 @@ static void put_hist(struct json *j, const char *name, const struct hist *h)
 	put_ms(j, "mean", hist_mean(h));
 	put_ms(j, "sd", hist_sd(h));
 	put_ms(j, "min", (double)h->min);
-	for (size_t i = 0; i < ARRAY_LEN(percentiles); i++) {
-		double q = percentiles[i].q;
-		put_ms(j, percentiles[i].name,
+	for (int i = 0; i < LOAD_N_PERCENTILES; i++) {
+		double q = load_percentiles[i].q;
+		put_ms(j, load_percentiles[i].name,
 		        quantile_enough(h->n, q) ? (double)hist_quantile(h, q) : NAN);
 	}
 	put_ms(j, "max", (double)h->max);
 	json_key(j, "ci");
 	json_object_open(j);
-	for (size_t i = 0; i < ARRAY_LEN(percentiles); i++)
-		put_interval(j, percentiles[i].name, h, percentiles[i].q);
+	for (int i = 0; i < LOAD_N_PERCENTILES; i++)
+		put_interval(j, load_percentiles[i].name, h, load_percentiles[i].q,
+		        n_eff ? n_eff[i] : NAN);
 	json_object_close(j);
+	if (n_eff && !isnan(n_eff[0]))
+		put_n_eff(j, h, n_eff);
 	put_needs(j, h);
 	json_object_close(j);
 }
@@ -134,7 +140,7 @@ static void put_targets(struct json *j, const struct load_run *r)
 		json_put_int(j, "ok", t->ok);
 		json_put_int(j, "failed", t->failed);
 		json_put_int(j, "censored", t->censored);
-		put_hist(j, "latency_ms", &t->latency);
+		put_hist(j, "latency_ms", &t->latency, NULL);
 		json_object_close(j);
 	}
 	json_array_close(j);
@@ -202,8 +208,8 @@ static void put_client(struct json *j, const struct load_client *c)
 	json_put_double(j, "cpu_s", c->cpu_s);
 	json_put_double(j, "cpu_us_per_request", c->cpu_us_per_request);
 	json_put_double(j, "busiest_thread_ratio", c->busiest_thread_ratio);
-	put_hist(j, "lateness_ms", &c->lateness);
-	put_hist(j, "receive_delay_ms", &c->receive_delay);
+	put_hist(j, "lateness_ms", &c->lateness, NULL);
+	put_hist(j, "receive_delay_ms", &c->receive_delay, NULL);
 	json_put_double(j, "offered_per_s", c->offered_per_s);
 	json_put_double(j, "achieved_per_s", c->achieved_per_s);
 	json_put_double(j, "little_ratio", c->little_ratio);
@@ -316,8 +322,8 @@ void report_load_json(const struct load_run *r, struct buf *out)
 	put_window(&j, &r->window);
 	put_requests(&j, r);
 	for (int i = 0; i < LOAD_N_METRICS; i++)
-		put_hist(&j, metric_name(i, name), &r->metrics[i]);
-	put_hist(&j, "failed_latency_ms", &r->failed_latency);
+		put_hist(&j, metric_name(i, name), &r->metrics[i], r->n_eff[i]);
+	put_hist(&j, "failed_latency_ms", &r->failed_latency, NULL);
 	put_throughput(&j, r);
 	put_client(&j, &r->client);
 	put_series(&j, r);

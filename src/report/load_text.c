@@ -16,6 +16,8 @@ enum { CELL = 24, N_BARS = 10, BAR_COLUMNS = 40, SPARK_COLUMNS = 60 };
 
 static const double CONFIDENCE = 0.95;
 
+enum { P50 = 0, P99 = 3 }; /* of load_percentiles */
+
 struct row_unit {
 	const char *name;
 	double ns;
@@ -75,18 +77,22 @@ static const char *percentile_or_dash(const struct hist *h, double q, char text[
 					  "-";
 }
 
-static void add_interval(struct metrics_table *m, const struct hist *h, double q, double unit_ns)
+/* i_q: of load_percentiles. */
+static void add_interval(struct metrics_table *m, const struct hist *h, const double *n_eff, int i_q,
+        double unit_ns)
 {
+	double q = load_percentiles[i_q].q;
 	struct quantile_interval i;
 	char low[CELL], high[CELL];
-	if (quantile_enough(h->n, q) && quantile_ci_hist(h, q, CONFIDENCE, &i))
+	if (quantile_enough(h->n, q) && quantile_ci_hist(h, q, CONFIDENCE, n_eff ? n_eff[i_q] : NAN, &i))
 		table_cell(&m->table, "%s..%s", cell_number((double)i.low, unit_ns, low),
 		        cell_number((double)i.high, unit_ns, high));
 	else
 		add_dash(m);
 }
 
-static void add_metric(struct metrics_table *m, const char *name, const struct hist *h)
+static void add_metric(
+        struct metrics_table *m, const char *name, const struct hist *h, const double *n_eff)
 {
 	struct row_unit unit = unit_for(h->max);
 	char text[CELL];
@@ -94,10 +100,10 @@ static void add_metric(struct metrics_table *m, const char *name, const struct h
 	table_cell(&m->table, "%lld", (long long)h->n);
 	table_cell(&m->table, "%s", cell_number(hist_mean(h), unit.ns, text));
 	add_percentile(m, h, 0.5, unit.ns);
-	add_interval(m, h, 0.5, unit.ns);
+	add_interval(m, h, n_eff, P50, unit.ns);
 	add_percentile(m, h, 0.9, unit.ns);
 	add_percentile(m, h, 0.99, unit.ns);
-	add_interval(m, h, 0.99, unit.ns);
+	add_interval(m, h, n_eff, P99, unit.ns);
 	add_percentile(m, h, 0.999, unit.ns);
 	table_cell(&m->table, "%s", cell_number((double)h->max, unit.ns, text));
 }
@@ -133,19 +139,24 @@ static void print_metrics(const struct load_run *r, struct arena *tmp, struct bu
 		table_cell(&m.table, "%s", heads[i]);
 	for (int i = 0; i < LOAD_N_METRICS; i++)
 		if (is_shown(r, i))
-			add_metric(&m, load_metric_names[i], &r->metrics[i]);
+			add_metric(&m, load_metric_names[i], &r->metrics[i], r->n_eff[i]);
 	buf_add_char(out, '\n');
 	table_print(&m.table, out);
+	const double *n_eff = r->n_eff[LOAD_LATENCY];
 	layout_wrap(out,
-	        _("Of the requests that were ok; [95 %] is the confidence interval of the "
-	          "percentile "
-	          "before it."),
+	        n_eff && !isnan(n_eff[P50])
+	                ? _("Of the requests that were ok; [95 %] is the confidence interval of the "
+	                    "percentile before it, wider where values resemble their neighbours "
+	                    "(n_eff in the JSON).")
+	                : _("Of the requests that were ok; [95 %] is the confidence interval of the "
+	                    "percentile before it, as if the values were independent: the run is "
+	                    "too short to tell."),
 	        0, 0);
 	if (m.has_dash)
 		layout_wrap(out,
 		        arena_printf(tmp,
-		                _("- too few samples: P50 needs %lld, P90 %lld, P99 %lld, P99.9 "
-		                  "%lld."),
+		                _("- too few samples (P50 needs %lld, P90 %lld, P99 %lld, P99.9 "
+		                  "%lld), or too few independent ones."),
 		                (long long)quantile_floor(0.5), (long long)quantile_floor(0.9),
 		                (long long)quantile_floor(0.99), (long long)quantile_floor(0.999)),
 		        0, 0);

@@ -126,12 +126,17 @@ bool quantile_ci_ranks(int64_t n, double q, double confidence, int64_t *ret_low,
 	return true;
 }
 
-bool quantile_ci_hist(
-        const struct hist *h, double q, double confidence, struct quantile_interval *ret)
+bool quantile_ci_hist(const struct hist *h, double q, double confidence, double n_eff,
+        struct quantile_interval *ret)
 {
-	int64_t low, high;
-	if (!quantile_ci_ranks(h->n, q, confidence, &low, &high))
+	int64_t low, high, n = n_eff < (double)h->n ? (int64_t)n_eff : h->n;
+	if (!quantile_ci_ranks(n, q, confidence, &low, &high))
 		return false;
-	*ret = (struct quantile_interval){ hist_rank(h, low), hist_rank(h, high) };
+	/* Outwards, so that no rank of so few values is lost between those of the many. */
+	double each = (double)h->n / (double)n;
+	int64_t first = (int64_t)floor((double)(low - 1) * each) + 1;
+	int64_t last = (int64_t)ceil((double)high * each);
+	last = last < h->n ? last : h->n;
+	*ret = (struct quantile_interval){ hist_rank(h, first), hist_rank(h, last) };
 	return true;
 }

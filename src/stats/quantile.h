@@ -44,8 +44,13 @@ struct quantile_interval {
 	int64_t low, high;
 };
 
-/* The interval in values of a histogram; false as quantile_ci_ranks. */
-bool quantile_ci_hist(
-        const struct hist *h, double q, double confidence, struct quantile_interval *ret) NODISCARD;
+/*
+ * The interval in values of a histogram; false as quantile_ci_ranks.
+ *
+ * n_eff  how many independent values those of h are worth (batches.h); NAN: all of them. The ranks
+ *        are those of so many values, and stand for the same shares of h.
+ */
+bool quantile_ci_hist(const struct hist *h, double q, double confidence, double n_eff,
+        struct quantile_interval *ret) NODISCARD;
 
 #endif

@@ -239,13 +239,20 @@ static void the_interval_of_a_histogram_is_in_its_values(void)
 	struct hist h;
 	struct quantile_interval ci = { 0 };
 	hist_init(&h, &run);
-	CHECK(!quantile_ci_hist(&h, 0.5, 0.95, &ci));
+	CHECK(!quantile_ci_hist(&h, 0.5, 0.95, NAN, &ci));
 	for (int v = 1; v <= 100; v++)
 		hist_record(&h, v);
-	CHECK(quantile_ci_hist(&h, 0.5, 0.95, &ci));
+	CHECK(quantile_ci_hist(&h, 0.5, 0.95, NAN, &ci));
 	CHECK_INT(ci.low, 40);
 	CHECK_INT(ci.high, 61);
-	CHECK(!quantile_ci_hist(&h, 0.99, 0.95, &ci));
+	/* worth 10: the 2nd to the 9th of ten, that is from above the first to the last tenth but one */
+	CHECK(quantile_ci_hist(&h, 0.5, 0.95, 10.9, &ci));
+	CHECK_INT(ci.low, 11);
+	CHECK_INT(ci.high, 90);
+	CHECK(quantile_ci_hist(&h, 0.5, 0.95, 1000, &ci));
+	CHECK_INT(ci.low, 40);
+	CHECK(!quantile_ci_hist(&h, 0.5, 0.95, 5.9, &ci));
+	CHECK(!quantile_ci_hist(&h, 0.99, 0.95, NAN, &ci));
 }
 
 int main(void)

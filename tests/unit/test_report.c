@@ -408,6 +408,39 @@ static void a_percentile_with_too_few_samples_is_null(void)
 	}
 }
 
+/*
+ * 1000 values of 1 to 1000 ms that are worth 100: the 40th and 61st of 100 hold the median at 95 %,
+ * and stand for the 391st and the 610th. P99 needs 368 independent ones.
+ */
+static void an_interval_is_as_wide_as_the_values_are_worth(void)
+{
+	static const double worth[LOAD_N_PERCENTILES] = { 100, 100, 100, 100, 100, 100 };
+	static const double unknown[LOAD_N_PERCENTILES] = { NAN, NAN, NAN, NAN, NAN, NAN };
+	AUTO(auto_buf) struct buf text = { 0 };
+	AUTO(auto_buf) struct buf short_run = { 0 };
+	struct load_run r = full_run();
+	r.n_eff[LOAD_LATENCY] = worth;
+	json_t *root = load_json(&r);
+	check_number(root, "latency_ms.ci.p50.0", 391, 391 * 0.002);
+	check_number(root, "latency_ms.ci.p50.1", 610, 610 * 0.002);
+	CHECK(json_is_null(at(root, "latency_ms.ci.p99")));
+	check_number(root, "latency_ms.p99", 990, 990 * 0.002);
+	check_number(root, "latency_ms.n_eff.p50", 100, 0);
+	check_number(root, "latency_ms.n_eff.p99", 100, 0);
+	static const char *const absent[] = { "latency_ms.n_eff.p999", "response_ms.n_eff" };
+	check_absent(root, absent, ARRAY_LEN(absent));
+	json_decref(root);
+	report_load_text(&r, &text);
+	CHECK(has(&text, "resemble their neighbours (n_eff"));
+	r.n_eff[LOAD_LATENCY] = unknown;
+	root = load_json(&r);
+	check_number(root, "latency_ms.ci.p99.0", 984, 1 + 984 * 0.002);
+	CHECK(at(root, "latency_ms.n_eff") == NULL);
+	json_decref(root);
+	report_load_text(&r, &short_run);
+	CHECK(has(&short_run, "too short to tell"));
+}
+
 /* Counts are exact, edges rise, and no value lies above the last of them. */
 static void check_buckets(const struct hist *h)
 {
@@ -492,7 +525,7 @@ static void load_text_fits_on_a_screen_and_says_all(void)
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		CHECK(has(&out, parts[i]));
 	CHECK(widest_line(&out) <= LAYOUT_COLUMNS);
-	if (!CHECK(count_lines(&out) <= 43))
+	if (!CHECK(count_lines(&out) <= 44))
 		printf("%s", out.s);
 }
 
@@ -972,6 +1005,7 @@ int main(void)
 	TAP_RUN(load_json_carries_the_values);
 	TAP_RUN(what_was_not_measured_is_null_or_left_out_and_never_0);
 	TAP_RUN(a_percentile_with_too_few_samples_is_null);
+	TAP_RUN(an_interval_is_as_wide_as_the_values_are_worth);
 	TAP_RUN(the_histogram_is_small_and_its_counts_are_exact);
 	TAP_RUN(load_text_fits_on_a_screen_and_says_all);
 	TAP_RUN(the_first_line_says_whether_to_trust_the_run);
