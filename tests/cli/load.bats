@@ -40,6 +40,7 @@ near() {
 }
 
 @test "a stall of one second shows in response_ms, not in latency_ms, when arrivals are capped" {
+	# row 17 of docs/load.md
 	start_serve --simulate tests/data/simulate/stall.json
 	venturi load "$SERVE_URL/v1/completions" --no-stream --rate 50 --arrival constant --max-in-flight 1 \
 		-d 8s --warmup none --output-tokens 1 --json "$TEMP/r.json" -q

@@ -2,9 +2,10 @@
 # Every protocol that venturi load speaks, against a stand-in of its server, whose log is the truth.
 
 load helpers
+load standin_helpers
 
 setup() {
-	command -v python3 >/dev/null || skip "there is no python3 for the stand-ins"
+	needs_python
 	make_temp
 	export VENTURI_LEDGER="$TEMP/ledger.db"
 }
@@ -12,22 +13,6 @@ setup() {
 teardown() {
 	stop_standin
 	remove_temp
-}
-
-# start_standin KIND OPTION...: on a free port; sets STANDIN_URL and logs to $LOG.
-start_standin() {
-	LOG="$TEMP/log.jsonl"
-	: >"$LOG"
-	: >"$TEMP/port"
-	"$BATS_TEST_DIRNAME/../servers/standin.py" "$@" --log "$LOG" >"$TEMP/port" 2>"$TEMP/standin.err" 3>&- &
-	STANDIN_PID=$!
-	wait_for 10 test -s "$TEMP/port"
-	STANDIN_URL="http://127.0.0.1:$(cat "$TEMP/port")"
-}
-
-stop_standin() {
-	[ -z "${STANDIN_PID-}" ] || kill "$STANDIN_PID" 2>/dev/null || true
-	STANDIN_PID=
 }
 
 # measure OPTION... URL: 12 requests, all of which the run counts as good and the server answered.
@@ -51,41 +36,41 @@ counts_agree() {
 }
 
 @test "Ollama: chat and generate as JSON lines, and whole" {
-	start_standin ollama --model llama3.2:1b
+	start_standin standin.py ollama --model llama3.2:1b
 	measure "$STANDIN_URL"
 	jq -e '.target.api == "ollama" and .target.model == "llama3.2:1b"' "$TEMP/r.json"
 	jq -es 'all(.path == "/api/chat")' "$LOG"
 	counts_agree
 	stop_standin
-	start_standin ollama
+	start_standin standin.py ollama
 	measure "$STANDIN_URL/api/generate"
 	jq -es 'all(.path == "/api/generate")' "$LOG"
 	counts_agree
 	stop_standin
-	start_standin ollama
+	start_standin standin.py ollama
 	measure --no-stream "$STANDIN_URL/api/generate"
 	jq -e 'has("itl_ms") | not' "$TEMP/r.json"
 }
 
 @test "llama.cpp: /completion, streamed and whole" {
-	start_standin llamacpp --model /models/tiny.gguf
+	start_standin standin.py llamacpp --model /models/tiny.gguf
 	measure "$STANDIN_URL"
 	jq -e '.target.api == "llamacpp" and .target.model == "/models/tiny.gguf"
 		and .tokens_source == "usage"' "$TEMP/r.json"
 	counts_agree
 	stop_standin
-	start_standin llamacpp
+	start_standin standin.py llamacpp
 	measure --no-stream "$STANDIN_URL/completion"
 }
 
 @test "TGI: /generate_stream by default, /generate when asked" {
-	start_standin tgi --model org/tiny
+	start_standin standin.py tgi --model org/tiny
 	measure "$STANDIN_URL"
 	jq -e '.target.api == "tgi" and .target.model == "org/tiny"' "$TEMP/r.json"
 	jq -es 'all(.path == "/generate_stream")' "$LOG"
 	counts_agree
 	stop_standin
-	start_standin tgi
+	start_standin standin.py tgi
 	measure "$STANDIN_URL/generate"
 	jq -e 'has("itl_ms") | not' "$TEMP/r.json"
 	jq -es 'all(.path == "/generate")' "$LOG"
@@ -94,7 +79,7 @@ counts_agree() {
 @test "TEI: the operation that the model has is the one that is asked for" {
 	for kind in embedding:/embed reranker:/rerank classifier:/predict; do
 		for url in "" "${kind#*:}"; do
-			start_standin tei --model org/bge --type "${kind%:*}"
+			start_standin standin.py tei --model org/bge --type "${kind%:*}"
 			measure "$STANDIN_URL$url"
 			jq -e '.target.api == "tei" and .target.model == "org/bge"' "$TEMP/r.json"
 			jq -es --arg p "${kind#*:}" 'all(.path == $p)' "$LOG"
@@ -107,14 +92,14 @@ counts_agree() {
 }
 
 @test "rerank: query and documents, from text or from lines" {
-	start_standin openai
+	start_standin standin.py openai
 	# 27 words are a query and 8 documents of 3
 	venturi load -n 12 --warmup none --input-tokens 27 -q --json "$TEMP/r.json" "$STANDIN_URL/v1/rerank"
 	jq -e '.target.api == "openai-rerank" and .requests.ok == 12
 		and ((.throughput.input_tokens_per_s * .window.duration_s - 12 * 8 * 6) | fabs) < 0.01' "$TEMP/r.json"
 	jq -es 'length == 12 and all(.documents == 8)' "$LOG"
 	stop_standin
-	start_standin openai
+	start_standin standin.py openai
 	echo '{"query":"why","documents":["a","b c","d"]}' >"$TEMP/in.jsonl"
 	venturi load -n 4 --warmup none --input "$TEMP/in.jsonl" -q --json "$TEMP/r.json" "$STANDIN_URL/rerank"
 	jq -e '.requests.ok == 4' "$TEMP/r.json"
@@ -123,7 +108,7 @@ counts_agree() {
 
 @test "KServe v2: tensors from the model's description, as JSON and as bytes" {
 	for how in json binary; do
-		start_standin kserve
+		start_standin standin.py kserve
 		measure --model mini --tensors $how "$STANDIN_URL"
 		jq -e --arg how $how '.target.api == "kserve-v2" and .target.model == "mini"
 			and .fingerprint["load.tensors"] == $how' "$TEMP/r.json"
@@ -132,7 +117,7 @@ counts_agree() {
 		stop_standin
 	done
 	for how in json binary; do
-		start_standin kserve --type texts
+		start_standin standin.py kserve --type texts
 		measure --tensors $how "$STANDIN_URL/v2/models/mini"
 		jq -es 'all(.elements.text == 1)' "$LOG"
 		stop_standin
@@ -140,7 +125,7 @@ counts_agree() {
 }
 
 @test "KServe v2: what JSON cannot carry and a model without a name are said with what to do" {
-	start_standin kserve --type halves
+	start_standin standin.py kserve --type halves
 	run venturi load -n 1 "$STANDIN_URL/v2/models/mini/infer"
 	[ "$status" -eq 2 ]
 	[[ "$output" == *"'bias' is FP16"* && "$output" == *"--tensors binary"* ]]
@@ -154,7 +139,7 @@ counts_agree() {
 }
 
 @test "KServe v2: lines with inputs are sent as they are" {
-	start_standin kserve --type texts
+	start_standin standin.py kserve --type texts
 	echo '{"inputs":[{"name":"text","datatype":"BYTES","shape":[2,1],"data":["a","b"]}]}' >"$TEMP/in.jsonl"
 	venturi load -n 4 --warmup none --input "$TEMP/in.jsonl" -q --json - "$STANDIN_URL/v2/models/mini" |
 		jq -e '.requests.ok == 4'
@@ -162,7 +147,7 @@ counts_agree() {
 }
 
 @test "a stream with CRLF, reasoning and two tokens an event is counted by usage" {
-	start_standin openai --type usage
+	start_standin standin.py openai --type usage
 	measure "$STANDIN_URL"
 	jq -e '.target.api == "openai-chat" and .tokens_source == "usage"' "$TEMP/r.json"
 	counts_agree
@@ -170,20 +155,20 @@ counts_agree() {
 
 @test "asking a service what it is costs it no inference, and a plain server stays plain" {
 	for kind in ollama llamacpp tgi tei openai; do
-		start_standin $kind
+		start_standin standin.py $kind
 		# the service is asked, then the run is refused before it sends anything
 		run venturi load --input "$TEMP/none.jsonl" "$STANDIN_URL"
 		[ "$status" -ne 0 ]
 		[ ! -s "$LOG" ]
 		stop_standin
 	done
-	start_standin plain
+	start_standin standin.py plain
 	venturi load -n 3 --warmup none -q --json - "$STANDIN_URL" | jq -e '.target.api == "http" and .requests.ok == 3'
 	[ ! -s "$LOG" ]
 }
 
 @test "a Unix socket takes the place of the host, which stays in the header" {
-	start_standin ollama --unix "$TEMP/s"
+	start_standin standin.py ollama --unix "$TEMP/s"
 	# more connections than the queue of the socket holds
 	venturi load -c 24 -n 48 --warmup none --output-tokens 3 --unix-socket "$TEMP/s" -q --json "$TEMP/r.json" \
 		http://ollama.local:11434/api/chat
