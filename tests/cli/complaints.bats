@@ -269,7 +269,7 @@ holds() {
 	S
 	completions
 	holds '.itl_ms.n == 4 * 39 and .itl_ms.max >= 300 and .itl_ms.p50 < 30'
-	holds '.worst_gap_ms.n == 4 and .worst_gap_ms.min >= 300 and .tpot_ms.n == 4 and .tpot_ms.p50 < 100'
+	holds '.worst_gap_ms.n == 4 and .worst_gap_ms.min >= 300 and .tpot_ms.n == 4 and .tpot_ms.mean < 100'
 }
 
 @test "a prompt of 50,000 tokens is sent and a large answer drained at the speed of the service" {
@@ -309,7 +309,7 @@ holds() {
 	stop_serve
 	# all of the first 300 are there before one of them is done
 	holds '.requests.ok == 600 and ($log | map(.received_ns) | sort | .[299]) < ($log | map(.done_ns) | min)'
-	holds '.config.concurrency == 300 and .series[0].in_flight > 0.9 * 300'
+	holds '.config.concurrency == 300 and ([.series[].in_flight] | max) > 0.8 * 300'
 }
 
 @test "a rate whose gaps are shorter than a millisecond is sent as asked, and the result says both" {
