@@ -90,6 +90,7 @@ void counts_sent(
 		return;
 	}
 	c->attempted++;
+	c->blocked += x->blocked;
 	if (c->targets)
 		c->targets[x->target].attempted++;
 	hist_record(&c->lateness, now_ns - planned_ns);

@@ -29,7 +29,7 @@ struct load_counts {
 	struct batches batches[LOAD_N_METRICS]; /* how metrics grew over the window */
 	int64_t slice, next_slice_ns;
 	int64_t warmup_requests;
-	int64_t attempted, ok, censored, retried, good;
+	int64_t attempted, ok, censored, retried, good, blocked;
 	int64_t failures[LOAD_N_FAILURES];
 	/* completions and tokens by when they arrived */
 	int64_t window_completions, window_ok;

@@ -32,6 +32,7 @@ struct exchange {
 	struct reply reply;
 	int target;               /* which of the URLs */
 	int64_t ticket;           /* number of the request since the start */
+	bool blocked;             /* was due while as many were under way as may be */
 	bool in_window;           /* sent inside the window: its times count */
 	int64_t planned_ns;
 	int64_t sent_ns;

@@ -50,6 +50,7 @@ static void add_counts(struct totals *t, const struct worker *w, struct load_run
 	to->ok += from->ok;
 	to->censored += from->censored;
 	to->retried += from->retried;
+	to->blocked += from->blocked;
 	to->good += from->good;
 	for (int i = 0; i < LOAD_N_FAILURES; i++)
 		to->failures[i] += from->failures[i];
@@ -89,6 +90,7 @@ static void fill_requests(struct load_run *r, const struct load_counts *c)
 		.ok = c->ok,
 		.censored = c->censored,
 		.retried = c->retried,
+		.blocked = c->blocked,
 	};
 	memcpy(r->requests.failures, c->failures, sizeof(c->failures));
 	for (int i = 0; i < LOAD_N_FAILURES; i++)

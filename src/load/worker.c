@@ -68,6 +68,7 @@ struct engine {
 	struct arrival arrival;
 	int64_t next_due_ns;   /* INT64_MAX: no request is left */
 	int64_t next_arrival;  /* its number in the whole process */
+	int64_t full_ns;       /* when a due request last found no room below the cap */
 	int64_t realtime_offset_ns; /* realtime clock - monotonic clock */
 	int64_t offset_read_ns;
 	bool exhausted; /* no request is left to send */
@@ -516,10 +517,13 @@ static void send_due(struct engine *e, int64_t now_ns)
 			e->exhausted = true;
 			return;
 		}
-		if (!has_room(e))
+		if (!has_room(e)) {
+			e->full_ns = now_ns;
 			return;
+		}
 		struct slot *s = take_slot(e);
 		s->arrival = e->next_arrival;
+		s->x.blocked = due <= e->full_ns;
 		plan_next(e);
 		dispatch(e, s, due);
 	}

@@ -74,6 +74,7 @@ struct load_requests {
 	int64_t censored; /* still under way when the run ended */
 	int64_t retried;  /* sent again because a kept-alive connection had been closed */
 	int64_t failures[LOAD_N_FAILURES];
+	int64_t blocked;  /* of the attempted: were due while max_in_flight were under way */
 };
 
 struct load_window {

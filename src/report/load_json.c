@@ -166,6 +166,8 @@ static void put_requests(struct json *j, const struct load_run *r)
 	json_put_int(j, "failed", r->requests.failed);
 	json_put_int(j, "censored", r->requests.censored);
 	json_put_int(j, "retried", r->requests.retried);
+	if (r->max_in_flight > 0)
+		json_put_int(j, "blocked", r->requests.blocked);
 	json_key(j, "failures");
 	json_object_open(j);
 	for (int i = 0; i < LOAD_N_FAILURES; i++)
