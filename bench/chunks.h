@@ -12,7 +12,8 @@
 
 enum chunks_kind {
 	CHUNKS_VLLM,   /* vLLM's: about 210 bytes */
-	CHUNKS_OPENAI, /* api.openai.com's, with fingerprint and padding: about 330 bytes */
+	CHUNKS_VLLM_USAGE, /* the same with its continuous usage: about 290 bytes */
+	CHUNKS_OPENAI, /* api.openai.com's, whose padding differs in each event: about 330 bytes */
 };
 
 /* The text of token i as it stands inside a JSON string: words, commas, escapes, some beyond ASCII.

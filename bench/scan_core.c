@@ -2,7 +2,7 @@
  * scan_core.c - reads streams of chat events in memory, by the load generator's parsers or by
  * jansson, and prints events per second of CPU time.
  *
- *	scan_core ours|jansson vllm|openai READ_BYTES SECONDS
+ *	scan_core ours|jansson vllm|vllm-usage|openai READ_BYTES SECONDS
  *
  * READ_BYTES is what one read brings; 0 cuts the stream at its events, as a service that writes
  * each on its own does. Both sides split events by net/sse.h and must count every token.
@@ -94,14 +94,24 @@ static void read_all(const struct recording *r, bool (*on_event)(void *, struct 
 	sse_release(&sse);
 }
 
+static enum chunks_kind kind_of(const char *name)
+{
+	static const char *const names[] = { [CHUNKS_VLLM] = "vllm",
+		[CHUNKS_VLLM_USAGE] = "vllm-usage",
+		[CHUNKS_OPENAI] = "openai" };
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return (enum chunks_kind)i;
+	exit(2);
+}
+
 int main(int argc, char **argv)
 {
 	static struct recording r;
 	if (argc != 5)
 		return 2;
 	bool ours = strcmp(argv[1], "ours") == 0;
-	record(&r, strcmp(argv[2], "vllm") == 0 ? CHUNKS_VLLM : CHUNKS_OPENAI,
-	        (size_t)atoi(argv[3]));
+	record(&r, kind_of(argv[2]), (size_t)atoi(argv[3]));
 	int64_t start = clock_thread_cpu_ns(), now = start, passes = 0;
 	for (; (double)(now - start) < atof(argv[4]) * 1e9; passes++) {
 		read_all(&r, ours ? read_ours : read_jansson);

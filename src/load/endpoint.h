@@ -13,6 +13,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "base/str.h"
+#include "load/endpoints/frame.h"
 #include "record/load_run.h"
 
 #include <stdbool.h>
@@ -49,6 +50,7 @@ struct reply {
 	bool finished;          /* the protocol's finish marker was seen */
 	bool error;             /* an error inside a good HTTP status */
 	char error_text[200];
+	struct frame frame; /* of the events of the stream; says nothing itself */
 };
 
 enum { ENDPOINT_PATHS_MAX = 2, ENDPOINT_KEYS_MAX = 2 };

@@ -77,6 +77,11 @@ bool json_scan_bool(struct json_scan *s, bool *ret_value);
 void json_scan_skip(struct json_scan *s);
 /* The whole text of one value, skipped; empty on failure. */
 struct str json_scan_raw(struct json_scan *s);
+/*
+ * Where the string ends that starts at p, behind its opening quote: at its closing quote, or NULL
+ * when there is none before end.
+ */
+const char *json_string_end(const char *p, const char *end);
 /* Is all read but blanks, without failure? */
 bool json_scan_ended(struct json_scan *s);
 /*

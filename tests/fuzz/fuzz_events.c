@@ -46,9 +46,30 @@ static void read_with(void (*read)(struct reply *reply, struct str data), struct
 	read(&twice, text);
 	check_reply(&twice);
 	need(twice.token_events == 2 * once.token_events);
-	need(twice.id_tokens == 2 * once.id_tokens && twice.visible_events == 2 * once.visible_events);
+	need(twice.id_tokens == 2 * once.id_tokens &&
+	        twice.visible_events == 2 * once.visible_events);
 	need(twice.finished == once.finished && !twice.error);
 	need(twice.output_tokens == once.output_tokens);
+}
+
+/* The lines of text as the events of one stream, each of them twice: frames do not show. */
+static void read_stream(void (*read)(struct reply *reply, struct str data), struct str text)
+{
+	struct reply kept, fresh;
+	struct str line;
+	if (!read)
+		return;
+	reply_reset(&kept);
+	reply_reset(&fresh);
+	while (text.len) {
+		line = str_cut(text, '\n', &text);
+		for (int i = 0; i < 2; i++) {
+			read(&kept, line);
+			frame_reset(&fresh.frame);
+			read(&fresh, line);
+			need(memcmp(&kept, &fresh, offsetof(struct reply, frame)) == 0);
+		}
+	}
 }
 
 /* Long numbers would make tensors that take long to write; their limits are checked elsewhere. */
@@ -94,6 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; endpoint_table[i]; i++) {
 		const struct endpoint *e = endpoint_table[i];
 		read_with(e->read_event, text);
+		read_stream(e->read_event, text);
 		read_with(e->read_body, text);
 		if (e->prepare)
 			send_after(e, text);

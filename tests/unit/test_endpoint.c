@@ -158,6 +158,123 @@ static void an_error_text_is_cut_and_ends(void)
 	CHECK_STR(reply.error_text, "");
 }
 
+/* ---- events of one stream ---- */
+
+#define OPENED "{\"id\":\"1\",\"created\":7,\"choices\":[{\"index\":0,\"delta\":{\"content\":\""
+#define CLOSED "\"},\"finish_reason\":null}]}"
+#define CHUNK(text) OPENED text CLOSED
+
+/* Events one after the other, where the second and later ones resemble the first. */
+static const char *const streams[][6] = {
+	{ CHUNK("a"), CHUNK("b"), CHUNK(""), CHUNK("\\\"\\\\"), CHUNK("long enough to be cut"),
+	        CHUNK("\\") },
+	{ CHUNK("a"), OPENED "b", CHUNK("b"), CHUNK("b") " x", CHUNK("c") "]", "{" CHUNK("c") },
+	{ CHUNK("a"), CHUNK("b\",\"role\":\"c"), CHUNK("b\"},\"delta\":{\"content\":\"c"),
+	        CHUNK("b\"},\"error\":{\"message\":\"c"), CHUNK("d"), CHUNK("e") },
+	{ CHUNK("a"), OPENED "b\"},\"finish_reason\":\"stop\"}]}", CHUNK("b"), "[DONE]", CHUNK("c"),
+	        NULL },
+	/* reasoning, and then a text */
+	{ "{\"choices\":[{\"delta\":{\"content\":null,\"reasoning\":\"a\"}}]}",
+	        "{\"choices\":[{\"delta\":{\"content\":null,\"reasoning\":\"b\"}}]}",
+	        "{\"choices\":[{\"delta\":{\"content\":\"c\",\"reasoning\":null}}]}",
+	        "{\"choices\":[{\"delta\":{\"content\":\"d\",\"reasoning\":null}}]}",
+	        "{\"choices\":[{\"delta\":{\"content\":\"\",\"reasoning\":null}}]}", NULL },
+	/* two texts, of which each may be empty */
+	{ "{\"choices\":[{\"text\":\"a\"},{\"text\":\"b\"}]}",
+	        "{\"choices\":[{\"text\":\"\"},{\"text\":\"b\"}]}",
+	        "{\"choices\":[{\"text\":\"\"},{\"text\":\"\"}]}",
+	        "{\"choices\":[{\"text\":\"a\"},{\"text\":\"\"}]}",
+	        "{\"choices\":[{\"text\":\"c\"},{\"text\":\"\"}]}", NULL },
+	/* numbers that stand and numbers that go on, ids, a tool's call */
+	{ "{\"choices\":[{\"text\":\"a\"}],\"usage\":{\"prompt_tokens\":3}}",
+	        "{\"choices\":[{\"text\":\"b\"}],\"usage\":{\"prompt_tokens\":4}}",
+	        "{\"choices\":[{\"text\":\"c\"}],\"usage\":{\"prompt_tokens\":3}}",
+	        "{\"choices\":[{\"text\":\"d\"}],\"usage\":{\"completion_tokens\":3}}",
+	        "{\"choices\":[{\"text\":\"e\"}],\"usage\":{\"completion_tokens\":3}}", NULL },
+	{ "{\"choices\":[{\"text\":\"a\",\"token_ids\":[1,2]}]}",
+	        "{\"choices\":[{\"text\":\"b\",\"token_ids\":[1,2]}]}",
+	        "{\"choices\":[{\"text\":\"c\",\"token_ids\":[1]}]}",
+	        "{\"choices\":[{\"text\":\"d\",\"tool_calls\":[{\"id\":\"x\"}]}]}",
+	        "{\"choices\":[{\"text\":\"\",\"tool_calls\":[{\"id\":\"x\"}]}]}", NULL },
+	{ "{\"response\":\"a\",\"done\":false}", "{\"response\":\"b\",\"done\":false}",
+	        "{\"response\":\"c\",\"done\":true}", "{\"response\":\"d\",\"done\":true}",
+	        "{\"response\":\"\",\"done\":true,\"eval_count\":4}", NULL },
+	{ "{\"token\":{\"id\":1,\"text\":\"a\",\"special\":false}}",
+	        "{\"token\":{\"id\":1,\"text\":\"b\",\"special\":false}}",
+	        "{\"token\":{\"id\":2,\"text\":\"</s>\",\"special\":true}}", NULL },
+	{ "{\"content\":\"a\",\"stop\":false}", "{\"content\":\"\",\"stop\":false}",
+	        "{\"content\":\"b\",\"stop\":false}", "{\"content\":\"c\",\"stop\":true}", NULL },
+};
+
+static void check_same(const struct reply *a, const struct reply *b)
+{
+	CHECK_INT(a->token_events, b->token_events);
+	CHECK_INT(a->visible_events, b->visible_events);
+	CHECK_INT(a->usage_events, b->usage_events);
+	CHECK_INT(a->id_events, b->id_events);
+	CHECK_INT(a->id_tokens, b->id_tokens);
+	CHECK_INT(a->input_tokens, b->input_tokens);
+	CHECK_INT(a->output_tokens, b->output_tokens);
+	CHECK_INT(a->finished, b->finished);
+	CHECK_INT(a->error, b->error);
+	CHECK_STR(a->error_text, b->error_text);
+}
+
+static void what_was_kept_of_an_event_does_not_change_what_the_next_ones_say(void)
+{
+	for (size_t k = 0; endpoint_table[k]; k++) {
+		const struct endpoint *e = endpoint_table[k];
+		for (size_t i = 0; e->read_event && i < ARRAY_LEN(streams); i++) {
+			struct reply kept, fresh;
+			reply_reset(&kept);
+			reply_reset(&fresh);
+			for (size_t j = 0; j < ARRAY_LEN(streams[i]) && streams[i][j]; j++) {
+				size_t n = strlen(streams[i][j]);
+				char *exact = memcpy(malloc(n), streams[i][j], n);
+				e->read_event(&kept, (struct str){ exact, n });
+				frame_reset(&fresh.frame);
+				e->read_event(&fresh, (struct str){ exact, n });
+				check_same(&kept, &fresh);
+				free(exact);
+			}
+		}
+	}
+}
+
+static void events_that_differ_in_their_text_alone_are_not_parsed_again(void)
+{
+	struct reply reply;
+	bool filled;
+	const struct str text = STR(CHUNK("b")), other = STR("{\"choices\":[]}");
+	reply_reset(&reply);
+	endpoint_openai_chat.read_event(&reply, STR(CHUNK("a")));
+	CHECK(frame_fits(&reply.frame, reply.frame.fields, text, &filled) && filled);
+	CHECK(!frame_fits(&reply.frame, NULL, text, &filled));
+	CHECK(!frame_fits(&reply.frame, reply.frame.fields, other, &filled));
+	for (size_t i = 0; i < 2; i++) {
+		endpoint_openai_chat.read_event(&reply, other);
+		CHECK(frame_fits(&reply.frame, reply.frame.fields, text, &filled));
+	}
+	reply_reset(&reply);
+	CHECK(!frame_fits(&reply.frame, reply.frame.fields, text, &filled));
+}
+
+static void a_frame_that_never_fits_is_given_up(void)
+{
+	struct reply reply;
+	bool filled;
+	char text[200];
+	reply_reset(&reply);
+	for (int i = 0; i <= FRAME_MISSES_MAX; i++) {
+		int n = snprintf(
+		        text, sizeof(text), "{\"n\":%d,\"choices\":[{\"text\":\"a\"}]}", i);
+		endpoint_openai_chat.read_event(&reply, (struct str){ text, (size_t)n });
+		CHECK_INT(frame_fits(&reply.frame, reply.frame.fields, STR(""), &filled), 0);
+		CHECK_INT(reply.frame.n_before > 0, i < FRAME_MISSES_MAX);
+	}
+	CHECK_INT(reply.token_events, FRAME_MISSES_MAX + 1);
+}
+
 /* ---- bodies ---- */
 
 struct body_case {
@@ -449,6 +566,9 @@ int main(void)
 	TAP_RUN(what_stands_before_the_api_is_kept);
 	TAP_RUN(every_row_is_found_by_one_of_the_choices);
 	TAP_RUN(an_error_text_is_cut_and_ends);
+	TAP_RUN(what_was_kept_of_an_event_does_not_change_what_the_next_ones_say);
+	TAP_RUN(events_that_differ_in_their_text_alone_are_not_parsed_again);
+	TAP_RUN(a_frame_that_never_fits_is_given_up);
 	TAP_RUN(bodies_are_what_each_api_wants);
 	TAP_RUN(variable_dimensions_are_filled);
 	TAP_RUN(values_are_what_their_names_and_types_promise);

@@ -12,10 +12,11 @@ static void book(const struct answer *a)
 	reply->usage_events += a->has_usage;
 }
 
-/* In the hot path: mostly the lengths differ, and then no call is needed. */
-static bool is_key(struct str key, struct str name)
+/* In the hot path: mostly the lengths or the last bytes differ, and then no call is needed. */
+static inline bool is_key(struct str key, struct str name)
 {
-	return key.len == name.len && memcmp(key.s, name.s, key.len) == 0;
+	return key.len == name.len && key.s[key.len - 1] == name.s[key.len - 1] &&
+	       memcmp(key.s, name.s, key.len) == 0;
 }
 
 static void read_fields(
@@ -33,6 +34,16 @@ static void read_fields(
 	}
 }
 
+/*
+ * The event said nothing but that its one text bears a token: events like it need no parsing. A
+ * finish marker does not matter, for it cannot be taken back.
+ */
+static bool is_framed(const struct answer *a, int64_t token_events_before)
+{
+	return a->text.s && a->n_filled == 1 && !a->n_ids && !a->has_number && !a->reply->error &&
+	       a->reply->token_events == token_events_before + 1;
+}
+
 static void check_json(struct reply *reply, const struct json_scan *s)
 {
 	if (s->failed && !reply->error)
@@ -43,6 +54,13 @@ void answer_read(struct reply *reply, struct str data, const struct answer_field
 {
 	struct json_scan s = json_scan_of(data);
 	struct answer a = { .reply = reply };
+	int64_t before = reply->token_events;
+	bool filled;
+	if (frame_fits(&reply->frame, fields, data, &filled)) {
+		reply->token_events += filled;
+		reply->visible_events += filled && reply->frame.visible;
+		return;
+	}
 	if (!json_scan_object(&s)) {
 		reply_fail(reply, STR("answer is not a JSON object"));
 		return;
@@ -50,6 +68,8 @@ void answer_read(struct reply *reply, struct str data, const struct answer_field
 	read_fields(&a, &s, fields, n);
 	book(&a);
 	check_json(reply, &s);
+	if (is_framed(&a, before))
+		frame_keep(&reply->frame, fields, data, a.text, a.is_visible);
 }
 
 void answer_read_results(struct reply *reply, struct str data)
@@ -90,10 +110,8 @@ static int64_t count_elements(struct json_scan *s)
 
 static bool is_filled(struct json_scan *s)
 {
-	struct str text, key;
+	struct str key;
 	bool filled = false;
-	if (json_scan_string(s, &text))
-		return text.len > 0;
 	if (!json_scan_object(s))
 		return count_elements(s) > 0;
 	while (json_scan_key(s, &key)) {
@@ -103,15 +121,27 @@ static bool is_filled(struct json_scan *s)
 	return filled;
 }
 
+/* One channel of the answer: whether it bears a token. */
+static bool read_channel(struct answer *a, struct json_scan *s)
+{
+	struct str text = { 0 };
+	bool filled = json_scan_string(s, &text) ? text.len > 0 : is_filled(s);
+	if (!filled)
+		return false;
+	a->text = text;
+	a->n_filled++;
+	a->bears_token = true;
+	return true;
+}
+
 void answer_visible(struct answer *a, struct json_scan *s)
 {
-	if (is_filled(s))
-		a->bears_token = a->is_visible = true;
+	a->is_visible |= read_channel(a, s);
 }
 
 void answer_hidden(struct answer *a, struct json_scan *s)
 {
-	a->bears_token |= is_filled(s);
+	read_channel(a, s);
 }
 
 void answer_ids(struct answer *a, struct json_scan *s)
@@ -136,12 +166,13 @@ static bool read_count(struct json_scan *s, int64_t *to)
 
 void answer_input_tokens(struct answer *a, struct json_scan *s)
 {
-	read_count(s, &a->reply->input_tokens);
+	a->has_number |= read_count(s, &a->reply->input_tokens);
 }
 
 void answer_output_tokens(struct answer *a, struct json_scan *s)
 {
-	a->has_usage |= read_count(s, &a->reply->output_tokens);
+	if (read_count(s, &a->reply->output_tokens))
+		a->has_usage = a->has_number = true;
 }
 
 void answer_error(struct answer *a, struct json_scan *s)

@@ -17,7 +17,10 @@ struct answer {
 	bool bears_token;
 	bool is_visible; /* bears one that is not reasoning */
 	bool has_usage;
-	int64_t n_ids; /* tokens by ids or logprobs; 0: not told */
+	int64_t n_ids;    /* tokens by ids or logprobs; 0: not told */
+	bool has_number;  /* it gave a number of tokens */
+	int64_t n_filled; /* texts, arrays and objects that bear a token */
+	struct str text;  /* the latest of those texts; s NULL: none */
 };
 
 /* One field of an object; read must consume its value. */
