@@ -29,9 +29,9 @@ const struct opt load_workload_rows[] = {
 		   "lognormal:MEAN,CV, file:PATH (default 64)")) },
 	{ OPT(struct load_options, config.output_tokens, OPT_STRING, 0, "output-tokens", "DIST",
 		N_("tokens to ask for in an answer, likewise (default 64)")) },
-	{ OPT(struct load_options, config.tokenizer, OPT_STRING, 0, "tokenizer", "FILE.gguf",
-		N_("tokenizer of the model: synthetic prompts get exactly their number of tokens, and "
-		   "recorded answers of --input theirs")) },
+	{ OPT(struct load_options, config.tokenizer, OPT_STRING, 0, "tokenizer", "FILE",
+		N_("tokenizer of the model, a tokenizer.json or GGUF: synthetic prompts get exactly their "
+		   "number of tokens, and recorded answers of --input theirs")) },
 	{ OPT(struct load_options, config.prefix_ratio, OPT_DOUBLE, 0, "prefix-share", "SHARE",
 		N_("share of each synthetic prompt, 0 to 1, that it has in common with others (default 0)")),
 		.min = 0, .max = 1 },

@@ -9,7 +9,11 @@
 static const char salt_mark[] = "v3ntur1salt0";
 _Static_assert(sizeof(salt_mark) == SALT_LEN + 1, "the mark is as long as a salt");
 
-enum { LENGTH_DIGITS = 10 }; /* of a body: fewer get blanks before them, which HTTP allows */
+enum {
+	LENGTH_DIGITS = 10, /* of a body: fewer get blanks before them, which HTTP allows */
+	CHECKED_MAX = 64,   /* prompts that are tokenized before the run */
+	CHECKED_BYTES_MAX = 1 << 20,
+};
 
 /* What a part of a prompt is, for its key. */
 enum part { PART_UNIQUE, PART_PREFIX, PART_BLOCK };
@@ -226,6 +230,25 @@ static bool build_frames(struct builder *b, struct workload *w, bool *ret_framed
 	return true;
 }
 
+/* Whether prompts have the tokens that they should, told from some of those that will be sent. */
+static bool check_lengths(const struct builder *b, const struct workload *w, struct err *err)
+{
+	AUTO(auto_buf) struct buf text = { 0 };
+	size_t bytes = 0;
+	for (size_t i = 0; i < w->n_prompts && i < CHECKED_MAX && bytes < CHECKED_BYTES_MAX; i++) {
+		buf_clear(&text);
+		add_text(w, i, (int64_t)i, (uint64_t)b->config->seed, &text);
+		bytes += text.len;
+		int64_t n = vocabulary_count(&b->vocabulary, buf_str(&text));
+		if (n != w->prompts[i].input_tokens)
+			return err_set(err, ERR_INPUT,
+			        _("'%s': a prompt of %u tokens has %lld, since its tokens reach "
+			          "over words"),
+			        b->config->tokenizer, w->prompts[i].input_tokens, (long long)n);
+	}
+	return true;
+}
+
 bool synthetic_build(struct builder *b, const struct dist *input, const struct dist *output,
         struct workload *w, struct err *err)
 {
@@ -251,7 +274,7 @@ bool synthetic_build(struct builder *b, const struct dist *input, const struct d
 	if (!build_frames(b, w, &framed, err))
 		return false;
 	if (framed)
-		return true;
+		return !b->vocabulary.tokenizer || check_lengths(b, w, err);
 	if (c->prefix_ratio > 0)
 		return err_set(err, ERR_USAGE, _("'--prefix-share' does not go with '--api %s'"),
 		        b->endpoint->name);

@@ -26,7 +26,7 @@ struct vocabulary {
 };
 
 /*
- * path     a GGUF file; one without tensors will do
+ * path     a GGUF file, with tensors or without, or a tokenizer.json
  * errors   ERR_INPUT also when too few of its tokens are words
  */
 bool vocabulary_open(

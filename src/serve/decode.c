@@ -171,7 +171,7 @@ static bool tokenize(
 		return false;
 	AUTO(auto_free) int32_t *ids = NULL;
 	size_t n;
-	tokenizer_encode(model_tokenizer(x->model), in->text, true, &ids, &n);
+	tokenizer_encode(model_tokenizer(x->model), in->text, TOKENIZER_FRAME, &ids, &n);
 	job->n_prompt = (int64_t)n;
 	if (!executor_check_length(&x->base, job->n_prompt, max_tokens, error))
 		return false;

@@ -1,10 +1,10 @@
-#include "token/tokenizer_spm.h"
+#include "token/internal.h"
 
 void detokenizer_init(struct detokenizer *d, const struct tokenizer *t, bool at_start)
 {
 	*d = (struct detokenizer){
 		.tokenizer = t,
-		.at_start = at_start && tokenizer_adds_space(t),
+		.at_start = at_start && t->adds_space,
 	};
 }
 

@@ -1,10 +1,12 @@
 /*
- * tokenizer.h - text to token ids and back, with the vocabulary of a GGUF file.
+ * tokenizer.h - text to token ids and back, with the vocabulary of a GGUF file or a tokenizer.json.
  *
- * A tokenizer is read-only after tokenizer_open and may be shared by threads.
+ * A tokenizer is read-only after it was opened and may be shared by threads. It copies what it
+ * needs, so the file may be closed.
  *
- * Source: Kudo and Richardson 2018, SentencePiece; BPE with scores and byte fallback, which GGUF
- * calls tokenizer.ggml.model "llama".
+ * Source: bpe.h, tokenizer_spm.c, wordpiece.c, unigram.c for the methods; what happens to a text
+ * before is Hugging Face's tokenizers' (normalize.h, pretokenize.h, added.h), against which the ids
+ * are tested.
  */
 #ifndef VENTURI_TOKEN_TOKENIZER_H
 #define VENTURI_TOKEN_TOKENIZER_H
@@ -22,35 +24,59 @@
 enum {
 	TOKENIZER_VOCAB_MAX = 1 << 20,
 	TOKENIZER_PIECE_BYTES_MAX = 4096,
-	TOKENIZER_TEXT_BYTES_MAX = 16 << 20, /* of a text to encode; who takes text limits it */
+	TOKENIZER_FILE_BYTES_MAX = 128 << 20, /* of a tokenizer.json */
+	TOKENIZER_TEXT_BYTES_MAX = 16 << 20,  /* of a text to encode; who takes text limits it */
 };
 
 struct tokenizer;
 
 /*
- * Copies what it needs, so the file may be closed. A file with a vocabulary and no tensors will do.
+ * From a GGUF file: SentencePiece ("llama"), byte-level BPE ("gpt2") and WordPiece ("bert"). One
+ * with a vocabulary and no tensors will do.
  *
  * errors   ERR_INPUT that names the key that is missing or wrong, not the file
  */
 bool tokenizer_open(
         const struct gguf *file, struct tokenizer **ret_tokenizer, struct err *err) NODISCARD;
-void tokenizer_close(struct tokenizer *t);
 
 /*
- * Encodes text. All of it is text: "</s>" in it is four characters, not the token. Bytes that are
- * not UTF-8 are encoded as bytes.
+ * From the text of a tokenizer.json as Hugging Face's tokenizers write it: BPE, WordPiece and
+ * Unigram. Which tokens end a text is not in there.
+ *
+ * errors   ERR_INPUT that names the part that is wrong or not supported, not the file
+ */
+bool tokenizer_open_json(
+        struct str json, struct tokenizer **ret_tokenizer, struct err *err) NODISCARD;
+
+/*
+ * From either, recognised by its first bytes.
+ *
+ * errors   ERR_INPUT that also names the file
+ */
+bool tokenizer_open_file(
+        const char *path, struct tokenizer **ret_tokenizer, struct err *err) NODISCARD;
+void tokenizer_close(struct tokenizer *t);
+
+enum tokenizer_flags {
+	TOKENIZER_FRAME = 1,   /* with what begins and ends a text, where the file says so: "<s>" */
+	TOKENIZER_SPECIAL = 2, /* "</s>" in the text is that token, not four characters */
+};
+
+/*
+ * Encodes text. Bytes that are not UTF-8 are encoded as bytes where there are tokens for bytes.
  *
  * text     at most TOKENIZER_TEXT_BYTES_MAX bytes
- * add_bos  put the token that begins a text in front, unless the file declines it
+ * flags    of enum tokenizer_flags, 0 for none
  * ids      malloc'd, [*ret_n]; the caller frees
  * cost     O(n log n) in the length of text
- * source   SentencePiece BPE: merge the best-scored pair first, of equal ones the leftmost;
- *          unknown characters as bytes. User-defined pieces are merged like any other.
  */
-void tokenizer_encode(
-        const struct tokenizer *t, struct str text, bool add_bos, int32_t **ret_ids, size_t *ret_n);
+void tokenizer_encode(const struct tokenizer *t, struct str text, unsigned flags, int32_t **ret_ids,
+        size_t *ret_n);
 
-/* The bytes of one token as they appear in text; empty for control tokens and ids out of range. */
+/*
+ * The bytes of one token as they appear in text; empty for special tokens and ids out of range. Of
+ * WordPiece's the blanks between words are not in them.
+ */
 struct str tokenizer_piece(const struct tokenizer *t, int32_t id);
 
 /* -1 when the vocabulary has none. */

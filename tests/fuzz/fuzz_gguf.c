@@ -50,7 +50,7 @@ static void use_tokenizer(const struct tokenizer *t)
 	size_t n;
 	struct detokenizer d;
 	AUTO(auto_buf) struct buf out = { 0 };
-	tokenizer_encode(t, STR("Once upon a\xFF \xE4\xBB\x8E time"), true, &ids, &n);
+	tokenizer_encode(t, STR("Once upon a\xFF \xE4\xBB\x8E time"), TOKENIZER_FRAME, &ids, &n);
 	detokenizer_init(&d, t, true);
 	for (size_t i = 0; i < n; i++)
 		detokenizer_add(&d, ids[i], &out);

@@ -84,7 +84,7 @@ static void check_case(const struct model *model, struct sequence *s, const json
 	AUTO(auto_free) int32_t *ids = NULL;
 	int32_t more[64];
 	size_t n;
-	tokenizer_encode(t, str_of(reference_text(row, "prompt")), true, &ids, &n);
+	tokenizer_encode(t, str_of(reference_text(row, "prompt")), TOKENIZER_FRAME, &ids, &n);
 	sequence_reset(s);
 	const float *logits = eval(s, ids, n);
 	if (!logits)

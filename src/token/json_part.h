@@ -1,0 +1,37 @@
+/*
+ * json_part.h - the fields of a tokenizer.json, whose parts are objects with a "type" each.
+ */
+#ifndef VENTURI_TOKEN_JSON_PART_H
+#define VENTURI_TOKEN_JSON_PART_H
+
+#include "base/str.h"
+#include "token/internal.h"
+
+#include <jansson.h>
+
+enum { JSON_PART_DEPTH_MAX = 8 };
+
+/* A string, or an empty one where there is none. */
+struct str json_part_text(const json_t *part, const char *key);
+bool json_part_flag(const json_t *part, const char *key, bool otherwise);
+
+/* A row of a table of what a type does. */
+struct json_part_row {
+	const char *type;
+	bool (*read)(struct tokenizer *t, const json_t *part, struct err *err);
+};
+
+/* What pattern {"String": "..."} or {"Regex": "..."} is. */
+bool json_part_pattern(struct tokenizer *t, const json_t *part, const struct pattern **ret,
+        struct err *err) NODISCARD;
+
+/* The parts of a tokenizer.json; a part that is NULL or null does nothing. */
+bool json_normalizer_read(
+        struct tokenizer *t, const json_t *part, int depth, struct err *err) NODISCARD;
+/* *ret_byte_level becomes true where bytes are to be written in their alphabet. */
+bool json_pretokenizer_read(struct tokenizer *t, const json_t *part, int depth,
+        bool *ret_byte_level, struct err *err) NODISCARD;
+bool json_model_read(
+        struct tokenizer *t, const json_t *model, bool byte_level, struct err *err) NODISCARD;
+
+#endif
