@@ -286,7 +286,7 @@ static void add_requests(struct fields *f, const struct load_run *r)
 	          "%lld retried"),
 	        (long long)n->attempted, (long long)n->ok, (long long)n->failed,
 	        (long long)n->censored, (long long)n->retried);
-	if (r->max_in_flight > 0)
+	if (n->blocked > 0)
 		fields_add(f, _("Blocked"),
 			_("%lld of them were due while %lld were under way, which was the most that "
 			  "may be: latency begins after their wait, response before it"),
