@@ -30,7 +30,7 @@ static const struct opt common_rows[] = {
 	{ OPT(struct cmd_common, help, OPT_FLAG, 'h', "help", NULL, N_("show this help")) },
 };
 
-enum { MAX_TABLES = 4 };
+enum { MAX_TABLES = 8 };
 
 bool cmd_start(const struct cmd_usage *usage, const struct opt_table *own, size_t n_own, int argc,
 	char **argv, struct arena *run, struct cmd_common *common, struct opt_list *args,

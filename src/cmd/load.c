@@ -3,6 +3,7 @@
  */
 #include "cmd/cmd.h"
 #include "cmd/common.h"
+#include "cmd/load_server.h"
 
 #include "base/i18n.h"
 #include "load/options.h"
@@ -21,11 +22,23 @@ static const struct cmd_usage usage = {
 		    "refused, 5 measured but invalid (the client was the limit, or nothing succeeded)."),
 };
 
+/* What the hooks of a measurement need. */
+struct watched {
+	const char *url;
+	struct load_server *server;
+};
+
+static void on_window(void *ctx, bool opened)
+{
+	const struct watched *watched = ctx;
+	load_server_window(watched->server, opened);
+}
+
 static void on_progress(void *ctx, const struct load_progress *p)
 {
-	const struct load_options *options = ctx;
+	const struct watched *watched = ctx;
 	struct str path;
-	struct str host = str_cut(cmd_without_scheme(options->config.url), '/', &path);
+	struct str host = str_cut(cmd_without_scheme(watched->url), '/', &path);
 	char label[64];
 	snprintf(label, sizeof(label), "%.*s", STR_ARG(host));
 	cmd_progress_load(label, p);
@@ -68,6 +81,8 @@ static bool write_result(const struct cmd_common *common, const struct load_run 
 
 static int judge(const struct load_run *r)
 {
+	if (r->server && r->server->warning)
+		cmd_warn("%s", r->server->warning);
 	if (r->requests.attempted == 0) {
 		cmd_warn(_("the run ended before anything was measured"));
 		return ERR_INVALID;
@@ -94,13 +109,15 @@ static bool export_schedule(const struct load_options *options, const struct loa
 		cmd_write(options->export_schedule, buf_str(&csv), err);
 }
 
-static bool measure(const struct load_options *options, struct arena *run, struct load_run *r,
-	struct err *err)
+static bool measure(const struct load_options *options, const struct load_server_options *server,
+	struct arena *run, struct load_run *r, struct err *err)
 {
+	struct watched watched = { .url = options->config.url };
 	const struct load_hooks hooks = {
 		.stop = cmd_stop_flag(),
 		.progress = on_progress,
-		.ctx = (void *)options,
+		.ctx = &watched,
+		.window = on_window,
 	};
 	struct load_config config = options->config;
 	struct load_shape shape;
@@ -111,8 +128,13 @@ static bool measure(const struct load_options *options, struct arena *run, struc
 	if ((options->export_schedule && !export_schedule(options, &shape, err)) ||
 		!load_open(&config, run, &load, err))
 		return false;
+	bool ok = load_server_open(server, &config, run, &watched.server, err);
 	cmd_catch_signals();
-	bool ok = load_measure(load, &shape, &hooks, run, r, err);
+	if (ok) {
+		ok = load_server_start(watched.server, &shape, err) &&
+			load_measure(load, &shape, &hooks, run, r, err);
+		load_server_finish(watched.server, run, ok ? r : NULL);
+	}
 	if (ok)
 		load_self_check(load, &shape, run, r);
 	load_close(load);
@@ -120,14 +142,14 @@ static bool measure(const struct load_options *options, struct arena *run, struc
 	return ok;
 }
 
-static int run_load(struct load_options *options, const struct cmd_common *common,
-	struct arena *run)
+static int run_load(struct load_options *options, const struct load_server_options *server,
+	const struct cmd_common *common, struct arena *run)
 {
 	struct load_run *r = arena_new(run, struct load_run);
 	AUTO(auto_buf) struct buf json = { 0 };
 	struct err err;
 	options->config.check_client = strcmp(options->check_client, "auto") == 0;
-	if (!measure(options, run, r, &err))
+	if (!measure(options, server, run, r, &err))
 		return cmd_fail(&err);
 	report_load_json(r, &json);
 	bool written = write_result(common, r, buf_str(&json), &err);
@@ -149,6 +171,7 @@ int cmd_load(int argc, char **argv)
 {
 	struct arena run = { 0 };
 	struct load_options options;
+	struct load_server_options server = { 0 };
 	struct cmd_common common;
 	struct opt_list args;
 	struct err err;
@@ -158,12 +181,13 @@ int cmd_load(int argc, char **argv)
 		{ load_workload_rows, load_n_workload_rows, &options },
 		{ load_shape_rows, load_n_shape_rows, &options },
 		{ load_window_rows, load_n_window_rows, &options },
+		{ load_server_rows, load_server_n_rows, &server },
 	};
 	if (cmd_start(&usage, tables, ARRAY_LEN(tables), argc, argv, &run, &common, &args, &code)) {
 		if (!take_urls(&args, &options.config, &err))
 			code = cmd_fail(&err);
 		else
-			code = run_load(&options, &common, &run);
+			code = run_load(&options, &server, &common, &run);
 	}
 	arena_release(&run);
 	return code;

@@ -82,6 +82,8 @@ struct load_hooks {
 	const atomic_bool *stop; /* becomes true: end now, keep what was measured */
 	void (*progress)(void *ctx, const struct load_progress *p);
 	void *ctx;
+	/* The window has opened, or closed: within a tick of 10 ms, from load_measure's own thread. */
+	void (*window)(void *ctx, bool opened);
 };
 
 struct load;

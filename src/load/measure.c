@@ -37,6 +37,7 @@ struct control {
 	int64_t drain_until_ns;
 	bool settled;
 	bool partial;
+	bool told_open, told_closed; /* to the hook */
 };
 
 int load_n_threads(const struct load *load, const struct load_shape *shape)
@@ -197,6 +198,21 @@ static void show_progress(struct control *c, int64_t now_ns)
 	c->hooks->progress(c->hooks->ctx, &p);
 }
 
+/* The window is closed once nothing is sent any more that belongs to it. */
+static void tell_window(struct control *c, bool closed)
+{
+	if (!c->hooks || !c->hooks->window)
+		return;
+	if (!c->told_open && c->shared->window_start_ns != INT64_MAX) {
+		c->told_open = true;
+		c->hooks->window(c->hooks->ctx, true);
+	}
+	if (closed && c->told_open && !c->told_closed) {
+		c->told_closed = true;
+		c->hooks->window(c->hooks->ctx, false);
+	}
+}
+
 static bool all_finished(const struct control *c)
 {
 	for (int i = 0; i < c->shared->n_threads; i++)
@@ -222,8 +238,10 @@ static void control_loop(struct control *c)
 			begin_drain(c, now);
 		if (shared->phase == PHASE_DRAIN && now >= c->drain_until_ns)
 			atomic_store(&shared->phase, PHASE_STOP);
+		tell_window(c, shared->phase != PHASE_RUN);
 		show_progress(c, now);
 	}
+	tell_window(c, true);
 }
 
 /* The window of a run that ended by requests, or early. */
@@ -336,6 +354,7 @@ bool load_measure(struct load *load, const struct load_shape *shape, const struc
 		r.started_at = arena_strdup(run, started_at);
 		r.window.steady = c.settled;
 		load_summarize(load, c.shared, c.workers, run, &r);
+		r.window.start_ns = c.shared->window_start_ns;
 		*ret_run = r;
 	}
 	for (int i = 0; i < c.shared->n_threads; i++)

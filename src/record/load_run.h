@@ -9,6 +9,7 @@
 #define VENTURI_RECORD_LOAD_RUN_H
 
 #include "record/fingerprint.h"
+#include "record/signal.h"
 #include "stats/hist.h"
 
 #include <stdbool.h>
@@ -82,6 +83,7 @@ struct load_window {
 	double warmup_s;
 	double duration_s;
 	bool steady;
+	int64_t start_ns; /* on the monotonic clock */
 };
 
 struct load_throughput {
@@ -187,6 +189,7 @@ struct load_run {
 	struct load_second *series;
 	int64_t n_series;
 	const char *first_error; /* text of the first failure, NULL when there was none */
+	const struct signal_server *server; /* what the service said of itself; NULL: nothing */
 };
 
 #endif

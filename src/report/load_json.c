@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "report/layout.h"
+#include "report/server.h"
 #include "stats/quantile.h"
 #include "text/json.h"
 
@@ -328,6 +329,7 @@ void report_load_json(const struct load_run *r, struct buf *out)
 	put_hist(&j, "failed_latency_ms", &r->failed_latency, NULL);
 	put_throughput(&j, r);
 	put_client(&j, &r->client);
+	report_server_json(&j, r->server);
 	put_series(&j, r);
 	put_histograms(&j, r);
 	json_object_close(&j);

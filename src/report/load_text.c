@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "report/layout.h"
+#include "report/server.h"
 #include "stats/quantile.h"
 #include "text/chart.h"
 
@@ -441,6 +442,7 @@ void report_load_text(const struct load_run *r, struct buf *out)
 	print_metrics(r, &tmp, out);
 	print_histogram(&r->metrics[LOAD_LATENCY], &tmp, out);
 	print_spark(r, &tmp, out);
+	report_server_text(r, &tmp, out);
 	add_client(&client, &r->client);
 	if (client.n > 0)
 		buf_add_char(out, '\n');
