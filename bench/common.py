@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import resource
 import signal
 import socket
 import statistics
@@ -18,6 +19,9 @@ import subprocess
 import sys
 import tempfile
 import time
+
+# Streams are descriptors, here and in what is started from here.
+resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 BUILD = os.path.abspath(os.environ.get("VENTURI_BUILD", os.path.join(ROOT, "build")))
@@ -131,7 +135,8 @@ http {{
     access_log off; keepalive_requests 1000000000;
     client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy;
     fastcgi_temp_path {folder}/fastcgi; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
-    server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ return 200 "ok\\n"; }} }}
+    server {{ listen 127.0.0.1:{port} backlog=4096; location / {{ return 200 "ok\\n"; }}
+        location = /status {{ stub_status; }} }}
 }}
 """)
         with server([need("nginx"), "-p", folder, "-c", config, "-e", f"{folder}/errors"], port):

@@ -29,6 +29,14 @@ void *mem_realloc(void *old, size_t size)
 	return p;
 }
 
+void *mem_zeroed(size_t n, size_t size)
+{
+	void *p = calloc(n ? n : 1, size ? size : 1);
+	if (!p)
+		out_of_memory(n > SIZE_MAX / (size ? size : 1) ? SIZE_MAX : n * size);
+	return p;
+}
+
 static struct arena_block *add_block(struct arena *arena, size_t size)
 {
 	struct arena_block *block = mem_realloc(NULL, sizeof(*block) + size);

@@ -36,5 +36,7 @@ void arena_release(struct arena *arena);
 
 /* malloc and realloc whose failure ends the program with a message, for growing buffers. */
 void *mem_realloc(void *old, size_t size);
+/* The same for n zeroed values of a size; pages that nobody writes to take no memory. */
+void *mem_zeroed(size_t n, size_t size);
 
 #endif

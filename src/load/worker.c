@@ -452,8 +452,7 @@ static struct slot *new_slot(struct engine *e, int target)
 	if (e->n_slots % SLOT_CHUNK == 0) {
 		/* NOLINTNEXTLINE(bugprone-sizeof-expression): it holds pointers */
 		e->chunks = mem_realloc(e->chunks, (size_t)(e->n_chunks + 1) * sizeof(*e->chunks));
-		e->chunks[e->n_chunks] = mem_realloc(NULL, SLOT_CHUNK * sizeof(struct slot));
-		memset(e->chunks[e->n_chunks++], 0, SLOT_CHUNK * sizeof(struct slot));
+		e->chunks[e->n_chunks++] = mem_zeroed(SLOT_CHUNK, sizeof(struct slot));
 	}
 	struct slot *s = &e->chunks[e->n_slots / SLOT_CHUNK][e->n_slots % SLOT_CHUNK];
 	e->n_slots++;
