@@ -114,6 +114,7 @@ static bool measure(const struct load_options *options, const struct load_server
 {
 	struct watched watched = { .url = options->config.url };
 	const struct load_hooks hooks = {
+		.records = options->records,
 		.stop = cmd_stop_flag(),
 		.progress = on_progress,
 		.ctx = &watched,
@@ -142,6 +143,20 @@ static bool measure(const struct load_options *options, const struct load_server
 	return ok;
 }
 
+/* A file that could not be written is an error once the result is out; lost records are said. */
+static bool check_records(const struct load_records *r, struct err *err)
+{
+	if (r->failed)
+		return err_set(err, ERR_SYSTEM, _("cannot write '%s': %s"), r->path,
+			strerror(r->failed));
+	if (r->lost_requests > 0 || r->lost_gaps > 0)
+		cmd_warn(_("'%s' lacks %lld of %lld requests and %lld gaps between token events, which "
+			   "could not be written in time; write to a faster disk"),
+			r->path, (long long)r->lost_requests,
+			(long long)(r->lost_requests + r->requests), (long long)r->lost_gaps);
+	return true;
+}
+
 static int run_load(struct load_options *options, const struct load_server_options *server,
 	const struct cmd_common *common, struct arena *run)
 {
@@ -152,7 +167,8 @@ static int run_load(struct load_options *options, const struct load_server_optio
 	if (!measure(options, server, run, r, &err))
 		return cmd_fail(&err);
 	report_load_json(r, &json);
-	bool written = write_result(common, r, buf_str(&json), &err);
+	bool written = write_result(common, r, buf_str(&json), &err) &&
+		check_records(&r->records, &err);
 	const struct ledger_run entry = ledger_entry(r, buf_str(&json));
 	cmd_store(common, &entry);
 	return written ? judge(r) : cmd_fail(&err);

@@ -78,7 +78,11 @@ static void announce(struct procedure *p, const char *what)
 static const struct load_run *measure(
         struct procedure *p, const struct load_shape *shape, const char *what, struct err *err)
 {
-	const struct load_hooks hooks = { p->hooks->stop, on_progress, p };
+	const struct load_hooks hooks = {
+		.stop = p->hooks->stop,
+		.progress = on_progress,
+		.ctx = p,
+	};
 	struct load_run *r = arena_new(p->run, struct load_run);
 	announce(p, what);
 	if (!load_measure(p->load, shape, &hooks, p->run, r, err)) {

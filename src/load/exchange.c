@@ -3,12 +3,15 @@
 #include "base/i18n.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 void exchange_release(struct exchange *x)
 {
 	sse_release(&x->sse);
 	ndjson_release(&x->lines);
 	buf_release(&x->body);
+	free(x->recorded);
+	x->recorded = NULL;
 }
 
 void exchange_begin(struct exchange *x, const struct endpoint *endpoint, int64_t planned_ns,
@@ -26,6 +29,8 @@ void exchange_begin(struct exchange *x, const struct endpoint *endpoint, int64_t
 	x->worst_gap_ns = 0;
 	x->first_tokens = 1;
 	x->gaps = gaps;
+	if (x->recorded)
+		recorder_gaps_clear(x->recorded);
 }
 
 static bool is_good_status(const struct exchange *x)
@@ -54,6 +59,8 @@ static void later_token(struct exchange *x)
 		x->worst_gap_ns = gap;
 	if (x->gaps)
 		hist_record(x->gaps, gap);
+	if (x->recorded)
+		recorder_gap(x, x->recorded, x->last_token_ns, gap);
 }
 
 static bool on_data(void *ctx, struct str data)

@@ -9,6 +9,7 @@
 #define VENTURI_LOAD_EXCHANGE_H
 
 #include "load/endpoint.h"
+#include "load/recorder.h"
 #include "net/http.h"
 #include "net/ndjson.h"
 #include "net/sse.h"
@@ -44,6 +45,8 @@ struct exchange {
 	int64_t first_tokens;     /* in the first event: as told by then, else 1 */
 	int64_t now_ns;           /* when the bytes under way arrived */
 	struct hist *gaps;        /* where gaps between token events go; NULL: not recorded */
+	struct recorder_lane *lane;     /* with --records: the worker's own, else NULL */
+	struct recorder_gaps *recorded; /* the gaps for its record, released with the exchange */
 };
 
 enum exchange_result {

@@ -24,6 +24,10 @@ struct load {
 /* How many threads one measurement gets. */
 int load_n_threads(const struct load *load, const struct load_shape *shape);
 
+/* What the run is: addresses, shape and fingerprint; before it has begun without workers. */
+void load_describe(const struct load *load, const struct load_shape *shape,
+	const struct worker *workers, int n_workers, struct arena *run, struct load_run *r);
+
 /* Merges what the workers counted into the run; the window is decided by then. */
 void load_summarize(const struct load *load, const struct load_shared *shared,
 	struct worker *workers, struct arena *run, struct load_run *r);

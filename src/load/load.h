@@ -79,6 +79,7 @@ struct load_progress {
 };
 
 struct load_hooks {
+	const char *records;     /* file for a record of each request, or NULL */
 	const atomic_bool *stop; /* becomes true: end now, keep what was measured */
 	void (*progress)(void *ctx, const struct load_progress *p);
 	void *ctx;

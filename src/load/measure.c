@@ -32,6 +32,7 @@ struct control {
 	const struct load_hooks *hooks;
 	struct load_shared *shared;
 	struct worker *workers;
+	struct load_run planned; /* as it is described before it has begun */
 	int64_t n_checked; /* early completions at the last search for the steady state */
 	int64_t last_progress_ns;
 	int64_t drain_until_ns;
@@ -269,6 +270,7 @@ static void open_gate(struct control *c, int n_threads)
 	shared->start_ns = clock_now_ns();
 	if (c->shape->warmup == LOAD_WARMUP_NONE)
 		open_window(c, shared->start_ns);
+	recorder_start(shared->recorder, shared->start_ns);
 	shared->gate_open = true;
 	pthread_cond_broadcast(&shared->gate);
 	pthread_mutex_unlock(&shared->gate_lock);
@@ -323,10 +325,33 @@ static void init_shared(struct control *c, struct arena *run)
 		c->shape->warmup == LOAD_WARMUP_REQUESTS;
 }
 
+/* The file is opened, and the run described, before the clock of the arrivals starts. */
+static bool open_recorder(struct control *c, struct recorder **ret, struct arena *run, struct err *err)
+{
+	*ret = NULL;
+	if (!c->hooks || !c->hooks->records)
+		return true;
+	load_describe(c->load, c->shape, NULL, 0, run, &c->planned);
+	return recorder_open(ret, c->hooks->records, load_n_threads(c->load, c->shape), &c->planned,
+		err);
+}
+
+static void close_recorder(struct control *c, struct load_records *ret)
+{
+	const struct records_done done = {
+		.window_start_ns = c->shared->window_start_ns,
+		.window_end_ns = c->shared->window_end_ns,
+		.partial = c->partial,
+	};
+	recorder_close(c->shared->recorder, &done, ret);
+}
+
 bool load_measure(struct load *load, const struct load_shape *shape, const struct load_hooks *hooks,
 	struct arena *run, struct load_run *ret_run, struct err *err)
 {
 	struct control c = { .load = load, .shape = shape, .hooks = hooks };
+	struct load_records records = { 0 };
+	struct recorder *recorder;
 	char started_at[32];
 	time_t wall = time(NULL);
 	/* Every request may be under way at any of the targets. */
@@ -334,8 +359,12 @@ bool load_measure(struct load *load, const struct load_shape *shape, const struc
 	if (!check_file_limit(at_a_time * load->n_targets, err))
 		return false;
 	strftime(started_at, sizeof(started_at), "%Y-%m-%dT%H:%M:%SZ", gmtime(&wall));
+	c.planned.started_at = started_at;
+	if (!open_recorder(&c, &recorder, run, err))
+		return false;
 	c.shared = arena_new(run, struct load_shared);
 	init_shared(&c, run);
+	c.shared->recorder = recorder;
 	c.workers = arena_new_n(run, struct worker, (size_t)c.shared->n_threads);
 	bool ok = start_workers(&c, run, err);
 	if (ok) {
@@ -348,9 +377,10 @@ bool load_measure(struct load *load, const struct load_shape *shape, const struc
 			*err = c.workers[i].err;
 			ok = false;
 		}
+	settle_window(&c);
+	close_recorder(&c, &records);
 	if (ok) {
-		struct load_run r = { .partial = c.partial };
-		settle_window(&c);
+		struct load_run r = { .partial = c.partial, .records = records };
 		r.started_at = arena_strdup(run, started_at);
 		r.window.steady = c.settled;
 		load_summarize(load, c.shared, c.workers, run, &r);

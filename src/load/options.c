@@ -108,6 +108,10 @@ const struct opt load_window_rows[] = {
 	{ OPT(struct load_options, warmup, OPT_STRING, 0, "warmup", "auto|none|N|DURATION",
 		N_("discard the first requests: until latency has settled, none, N requests or a time "
 		   "(default auto; none with a schedule or a rate that changes)")) },
+	{ OPT_HEADING, .help = N_("What is kept:") },
+	{ OPT(struct load_options, records, OPT_STRING, 0, "records", "FILE",
+		N_("write a record of every request and token event while the load runs, for 'venturi "
+		   "records'")) },
 	{ OPT_HEADING, .help = N_("What is judged:") },
 	{ OPT(struct load_options, config.slo, OPT_STRING, 0, "slo", "ttft=T,itl=T,e2e=T",
 		N_("objectives that a good request meets all of; reports goodput")) },

@@ -15,6 +15,7 @@ struct load_options {
 	const char *arrival;
 	double time_scale;
 	const char *export_schedule; /* a file, or NULL */
+	const char *records;         /* likewise */
 	int64_t max_in_flight;
 	int64_t duration_ns; /* 0: not given */
 	int64_t requests;    /* 0: not given */

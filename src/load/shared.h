@@ -43,6 +43,7 @@ struct load_shared {
 	int64_t timeout_ns;
 	int64_t seed;
 	uint64_t nonce; /* of the prompts */
+	struct recorder *recorder; /* NULL: no records */
 	int n_threads;
 	int64_t start_ns; /* of the warm-up; arrivals count from here; set when the gate opens */
 

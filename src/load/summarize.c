@@ -295,6 +295,14 @@ static void fill_n_eff(struct worker *workers, int n_threads, struct arena *run,
 	}
 }
 
+void load_describe(const struct load *load, const struct load_shape *shape,
+	const struct worker *workers, int n_workers, struct arena *run, struct load_run *r)
+{
+	fill_config(load, shape, r);
+	fill_targets(load, workers, n_workers, run, r);
+	fill_fingerprint(load, run, r);
+}
+
 void load_summarize(const struct load *load, const struct load_shared *shared,
 	struct worker *workers, struct arena *run, struct load_run *r)
 {
@@ -309,15 +317,13 @@ void load_summarize(const struct load *load, const struct load_shared *shared,
 	fill_n_eff(workers, shared->n_threads, run, r);
 	r->window.warmup_s = (double)(shared->window_start_ns - shared->start_ns) / 1e9;
 	r->window.duration_s = (double)(shared->window_end_ns - shared->window_start_ns) / 1e9;
-	fill_config(load, shared->shape, r);
-	fill_targets(load, workers, shared->n_threads, run, r);
+	load_describe(load, shared->shape, workers, shared->n_threads, run, r);
 	fill_requests(r, &t.c);
 	fill_tokens(run, r, &t.c);
 	fill_throughput(load, shared->shape, r, &t.c);
 	fill_client(shared->shape, shared, r, &t);
 	fill_transport(shared->shape, r, &t);
 	fill_first_latencies(shared, run, r);
-	fill_fingerprint(load, run, r);
 	r->series = series_merge(series, shared->n_threads, r->window.duration_s,
 		isnan(r->tokens_per_event) ? 1 : r->tokens_per_event, run, &r->n_series);
 }

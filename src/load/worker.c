@@ -39,6 +39,7 @@ struct slot {
 	int64_t connect_ns;  /* when the connection under way was started */
 	int64_t answers;     /* on this connection */
 	bool is_new;         /* had no connection yet */
+	int64_t connection;  /* its number among those of the thread, from 1; 0: none yet */
 	bool restamp;        /* the connection was made for the run, not for this request */
 	bool retried;
 	bool streaming;      /* between first and last token */
@@ -57,9 +58,11 @@ struct engine {
 	struct worker *w;
 	struct load_shared *shared;
 	struct load_counts *counts;
+	struct recorder_lane *lane; /* NULL: no records */
 	struct loop loop;
 	struct slot **chunks;
 	int64_t n_chunks, n_slots;
+	int64_t n_connections; /* since the start */
 	struct slot_list busy; /* oldest first */
 	struct slot_list paused;
 	struct slot *idle[LOAD_TARGETS_MAX]; /* of each target */
@@ -106,6 +109,19 @@ static void list_remove(struct slot_list *list, struct slot *s)
 
 /* ---- one request: its end ---- */
 
+static void keep_record(struct engine *e, const struct slot *s, int outcome, int64_t end_ns)
+{
+	const struct recorder_end end = {
+		.outcome = outcome,
+		.end_ns = end_ns,
+		.connection = s->connection,
+		.target = s->x.target,
+		.retried = s->retried,
+	};
+	if (e->lane)
+		recorder_request(e->lane, &s->x, &end);
+}
+
 static void leave_busy(struct engine *e, struct slot *s, int64_t now_ns)
 {
 	list_remove(&e->busy, s);
@@ -143,6 +159,7 @@ static void fail(struct engine *e, struct slot *s, enum load_failure kind, const
 {
 	leave_busy(e, s, now_ns);
 	counts_failure(e->counts, e->shared, &s->x, kind, why, now_ns);
+	keep_record(e, s, RECORDS_FAILED + (int)kind, now_ns);
 	if (!keep_connection)
 		conn_close(&s->conn);
 	/* A service that is gone must not be hammered. */
@@ -168,6 +185,7 @@ static void complete(struct engine *e, struct slot *s, int64_t now_ns, bool clea
 	}
 	leave_busy(e, s, now_ns);
 	counts_success(e->counts, e->shared, &s->x, now_ns);
+	keep_record(e, s, RECORDS_OK, now_ns);
 	if (close)
 		conn_close(&s->conn);
 	next_request(e, s, now_ns);
@@ -198,6 +216,7 @@ static void start_connection(struct engine *e, struct slot *s, int64_t now_ns)
 		.timestamps = true,
 	};
 	s->answers = 0;
+	s->connection = ++e->n_connections;
 	s->connect_ns = now_ns;
 	if (!conn_start(&s->conn, &e->shared->targets[s->x.target].conn, options, &err) ||
 		!loop_add(&e->loop, s->conn.fd, s, &err)) {
@@ -459,6 +478,9 @@ static struct slot *new_slot(struct engine *e, int target)
 	s->conn.fd = -1;
 	s->is_new = true;
 	s->x.target = target;
+	s->x.lane = e->lane;
+	if (e->lane && e->shared->endpoint->read_event)
+		s->x.recorded = recorder_gaps_new();
 	return s;
 }
 
@@ -610,6 +632,8 @@ static void run_loop(struct engine *e)
 		int64_t now = clock_now_ns();
 		book_cpu(e, now);
 		counts_slice(e->counts, e->shared, now);
+		if (e->lane)
+			recorder_tick(e->lane, now);
 		if (e->shared->shape->rate_per_s > 0)
 			send_due(e, now);
 		resume_paused(e, now);
@@ -632,15 +656,21 @@ static void run_loop(struct engine *e)
 
 static void close_slots(struct engine *e)
 {
+	int64_t now = clock_now_ns();
 	for (int64_t i = 0; i < e->n_slots; i++) {
 		struct slot *s = &e->chunks[i / SLOT_CHUNK][i % SLOT_CHUNK];
-		if (s->state == SLOT_BUSY && s->x.in_window)
-			counts_censored(e->counts, &s->x);
+		if (s->state == SLOT_BUSY) {
+			if (s->x.in_window)
+				counts_censored(e->counts, &s->x);
+			keep_record(e, s, RECORDS_CENSORED, now);
+		}
 		e->w->connections_served += s->served;
 		conn_close(&s->conn);
 		exchange_release(&s->x);
 		buf_release(&s->written);
 	}
+	if (e->lane)
+		recorder_finish(e->lane);
 	for (int64_t i = 0; i < e->n_chunks; i++)
 		free(e->chunks[i]);
 	free(e->chunks);
@@ -666,6 +696,7 @@ void *worker_run(void *arg)
 		.shared = w->shared,
 		.counts = &w->counts,
 		.next_target = w->index % w->shared->n_targets,
+		.lane = recorder_lane(w->shared->recorder, w->index),
 		.input = mem_realloc(NULL, READ_BYTES),
 	};
 	/* The default slack of 50 us would make every planned moment late. */

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Files of records hold these numbers: new ones go to the end. */
 enum load_failure {
 	LOAD_FAIL_CONNECT,
 	LOAD_FAIL_TLS,
@@ -57,7 +58,7 @@ struct load_percentile {
 
 extern const struct load_percentile load_percentiles[LOAD_N_PERCENTILES];
 
-/* What a number of output tokens rests on, best first. */
+/* What a number of output tokens rests on, best first. Files of records hold these numbers. */
 enum load_token_source {
 	LOAD_TOKENS_USAGE,  /* the answer's own count */
 	LOAD_TOKENS_IDS,    /* token ids or logprobs in its events */
@@ -125,6 +126,15 @@ struct load_second {
 	int64_t output_tokens;
 };
 
+/* What became of the file of --records. */
+struct load_records {
+	const char *path; /* NULL: there is none */
+	int64_t requests; /* whose records are in it */
+	int64_t lost_requests, lost_gaps; /* not written: the file did not keep up, or failed */
+	int64_t bytes;
+	int failed; /* errno of the first write that failed; 0: none */
+};
+
 /* What can be said of connections and streams beyond single requests; the causes need it. */
 struct load_transport {
 	int64_t connections_opened; /* inside the window */
@@ -186,6 +196,7 @@ struct load_run {
 	double tokens_per_event;   /* NAN when unknown */
 	struct load_client client;
 	struct load_transport transport;
+	struct load_records records;
 	struct load_second *series;
 	int64_t n_series;
 	const char *first_error; /* text of the first failure, NULL when there was none */

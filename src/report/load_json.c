@@ -310,6 +310,20 @@ static void put_histograms(struct json *j, const struct load_run *r)
 	json_object_close(j);
 }
 
+static void put_records(struct json *j, const struct load_records *r)
+{
+	if (!r->path)
+		return;
+	json_key(j, "records");
+	json_object_open(j);
+	json_put_string(j, "file", r->path);
+	json_put_int(j, "bytes", r->bytes);
+	json_put_int(j, "requests", r->requests);
+	json_put_int(j, "lost_requests", r->lost_requests);
+	json_put_int(j, "lost_token_events", r->lost_gaps);
+	json_object_close(j);
+}
+
 void report_load_json(const struct load_run *r, struct buf *out)
 {
 	char name[METRIC_NAME];
@@ -330,6 +344,7 @@ void report_load_json(const struct load_run *r, struct buf *out)
 	put_throughput(&j, r);
 	put_client(&j, &r->client);
 	report_server_json(&j, r->server);
+	put_records(&j, &r->records);
 	put_series(&j, r);
 	put_histograms(&j, r);
 	json_object_close(&j);
