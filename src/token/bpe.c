@@ -42,20 +42,19 @@ static bool rank_of(const void *context, const struct symbol *left, const struct
 	return true;
 }
 
-/* The id of a symbol as the vocabulary spells it at its place in a part. */
-static int32_t symbol_id(
-        const struct tokenizer *t, struct str symbol, bool first, bool last, struct encoding *e)
+/* A symbol as the vocabulary spells it at its place in a part. */
+static struct str spell(
+        const struct bpe *b, struct str symbol, bool first, bool last, struct encoding *e)
 {
-	const struct bpe *b = &t->bpe;
 	struct str prefix = first ? (struct str){ 0 } : b->prefix;
 	struct str suffix = last ? b->suffix : (struct str){ 0 };
 	if (prefix.len == 0 && suffix.len == 0)
-		return vocab_find(&t->vocab, symbol);
+		return symbol;
 	buf_clear(&e->key);
 	buf_add(&e->key, prefix);
 	buf_add(&e->key, symbol);
 	buf_add(&e->key, suffix);
-	return vocab_find(&t->vocab, buf_str(&e->key));
+	return buf_str(&e->key);
 }
 
 /* Whether each byte of a symbol has a token. */
@@ -81,13 +80,14 @@ static void add_unknown(const struct tokenizer *t, uint32_t start, uint32_t len,
 static void add_symbol(const struct tokenizer *t, struct str part, uint32_t start, uint32_t len,
         struct encoding *e)
 {
-	struct str symbol = { part.s + start, len };
-	int32_t id = symbol_id(t, symbol, start == 0, start + len == part.len, e);
+	struct str symbol = spell(&t->bpe, (struct str){ part.s + start, len }, start == 0,
+	        start + len == part.len, e);
+	int32_t id = vocab_find(&t->vocab, symbol);
 	if (id != NO_ID) {
 		merge_add(&e->merge, start, len, id);
 	} else if (t->bpe.byte_fallback && has_bytes(t, symbol)) {
-		for (uint32_t i = 0; i < len; i++)
-			merge_add(&e->merge, start + i, 1, t->byte_ids[(unsigned char)symbol.s[i]]);
+		for (size_t i = 0; i < symbol.len; i++)
+			merge_add(&e->merge, start, 1, t->byte_ids[(unsigned char)symbol.s[i]]);
 	} else {
 		add_unknown(t, start, len, &e->merge);
 	}

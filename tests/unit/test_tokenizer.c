@@ -457,6 +457,39 @@ static void other_model(struct make *m)
 	make_key_str(m, "tokenizer.ggml.model", "rwkv");
 }
 
+/* Tokens of bytes, and one merge. */
+static void make_bpe(struct make *m, const char *pre, const char *merge)
+{
+	struct buf tokens = { 0 }, merges = { 0 };
+	const char *const keys[] = { "a", "b", "ab", "\xC4\xA0" };
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		make_str(&tokens, keys[i]);
+	make_str(&merges, merge);
+	make_key_str(m, "tokenizer.ggml.model", "gpt2");
+	if (pre)
+		make_key_str(m, "tokenizer.ggml.pre", pre);
+	make_key_array(
+	        m, "tokenizer.ggml.tokens", GGUF_STRING, ARRAY_LEN(keys), tokens.s, tokens.len);
+	make_key_array(m, "tokenizer.ggml.merges", GGUF_STRING, 1, merges.s, merges.len);
+	buf_release(&tokens);
+	buf_release(&merges);
+}
+
+static void bpe_without_pre(struct make *m)
+{
+	make_bpe(m, NULL, "a b");
+}
+
+static void bpe_of_unknown_pre(struct make *m)
+{
+	make_bpe(m, "odd", "a b");
+}
+
+static void bpe_of_unknown_merge(struct make *m)
+{
+	make_bpe(m, "gpt-2", "a c");
+}
+
 static void bos_outside(struct make *m)
 {
 	m->replaced = "tokenizer.ggml.bos_token_id";
@@ -484,6 +517,10 @@ static void a_bad_vocabulary_is_refused_with_its_reason(void)
 		{ other_model, "the tokenizer is 'rwkv'; only 'llama' (SentencePiece), 'gpt2' "
 		               "(byte-level BPE) "
 		               "and 'bert' (WordPiece) are supported" },
+		{ bpe_without_pre, "key 'tokenizer.ggml.pre' is missing" },
+		{ bpe_of_unknown_pre,
+		        "how 'odd' ('tokenizer.ggml.pre') cuts a text is not known here" },
+		{ bpe_of_unknown_merge, "merge 0, 'a c', is not of tokens of the vocabulary" },
 		{ bos_outside,
 		        "key 'tokenizer.ggml.bos_token_id' is 259, which is not within 0 to 258" },
 		{ no_types, "key 'tokenizer.ggml.token_type' is missing" },
@@ -500,6 +537,29 @@ static void a_bad_vocabulary_is_refused_with_its_reason(void)
 	}
 }
 
+static void every_name_of_a_byte_level_vocabulary_is_read(void)
+{
+	static const char *const names[] = { "gpt-2", "llama-bpe", "dbrx", "qwen2", "starcoder",
+		"deepseek-v3", "gpt-4o", "tekken" };
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct make m = make_begin();
+		struct err err = { 0 };
+		int32_t *ids;
+		size_t n;
+		make_bpe(&m, names[i], "a b");
+		struct tokenizer *t = open_made(&m, &err);
+		if (!CHECK(t != NULL)) {
+			printf("#   %s: %s\n", names[i], err.text);
+			continue;
+		}
+		tokenizer_encode(t, STR("ab ab"), 0, &ids, &n);
+		if (CHECK_INT(n, 3))
+			CHECK(ids[0] == 2 && ids[1] == 3 && ids[2] == 2);
+		free(ids);
+		tokenizer_close(t);
+	}
+}
+
 int main(void)
 {
 	TAP_RUN(the_reference_texts_get_their_ids_and_come_back);
@@ -512,6 +572,7 @@ int main(void)
 	TAP_RUN(the_detokenizer_never_splits_a_character);
 	TAP_RUN(a_space_without_a_piece_is_three_bytes);
 	TAP_RUN(only_the_first_space_of_a_whole_text_is_dropped);
+	TAP_RUN(every_name_of_a_byte_level_vocabulary_is_read);
 	TAP_RUN(a_bad_vocabulary_is_refused_with_its_reason);
 	return tap_done();
 }
