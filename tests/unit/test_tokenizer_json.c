@@ -46,7 +46,7 @@ static void check_line(
 }
 
 static const char *const names[] = { "bert", "clip", "deepseek_v3", "gemma", "gpt2", "gpt4o",
-	"llama2", "llama3", "metaspace", "mistral", "prefix", "qwen2", "roberta", "starcoder",
+	"llama2", "llama3", "metaspace", "mistral", "prefix", "qwen2", "roberta", "starcoder", "t5",
 	"unigram", "unigram_bytes", "words" };
 
 static void the_ids_are_those_of_the_reference(void)

@@ -3,9 +3,11 @@
 
 The vocabularies are small and of no use but for tests; what surrounds them is what the tokenizers
 of well-known models have. reference.cjs then writes the ids."""
+import base64
 import json
 import random
 import re
+import struct
 import sys
 from collections import Counter
 from unicodedata import category
@@ -76,7 +78,7 @@ def template(before, after, ids):
             "single": [*map(special, before), text, *map(special, after)],
             "pair": [text, {"Sequence": {"id": "B", "type_id": 1}}],
             "special_tokens": {t: {"id": t, "ids": [ids[t]], "tokens": [t]}
-                               for t in {*before, *after}}}
+                               for t in sorted({*before, *after})}}
 
 
 def bpe(vocab, merges, **more):
@@ -171,9 +173,42 @@ def marked_models(corpus):
           pre=sequence({"type": "WhitespaceSplit"}, {**metaspace, "prepend_scheme": "always",
                                                      "split": True}),
           post=template([], ["</s>"], vocab))
+    table = charsmap({"\uff21": "A", "\ufb01": "fi", "\u00e9": "e", "e\u0301": "ee", "\u3000": " ",
+                      "the": "Q", "\t": " ", "\u212b": "\u00c5", "\n": " ", "\u200b": ""})
+    write("t5", {"type": "Unigram", "unk_id": 0, "vocab": scored}, tokens,
+          normalizer={"type": "Precompiled", "precompiled_charsmap": table},
+          pre={**metaspace, "prepend_scheme": "always", "split": True},
+          post=template([], ["</s>"], vocab))
     write("unigram_bytes", {"type": "Unigram", "unk_id": 0, "vocab": scored, "byte_fallback": True},
           tokens, normalizer={"type": "Strip", "strip_left": True, "strip_right": True},
           pre={"type": "Metaspace", "replacement": MARK, "add_prefix_space": True})
+
+
+def charsmap(replaced):
+    """SentencePiece's table: a double array as Darts-clone lays it out, and the replacements."""
+    texts, trie = b"", {}
+    for key, value in replaced.items():
+        node = trie
+        for byte in key.encode():
+            node = node.setdefault(byte, {})
+        node[None] = len(texts)
+        texts += value.encode() + b"\0"
+    units, used = {}, {0}
+
+    def place(node, at, label):
+        labels = [child or 0 for child in node]
+        offset = next(o for o in range(1, 1 << 21) if used.isdisjoint(at ^ o ^ c for c in labels))
+        used.update(at ^ offset ^ c for c in labels)
+        units[at] = offset << 10 | (None in node) << 8 | label
+        for child, below in node.items():
+            if child is None:
+                units[at ^ offset] = below | 1 << 31
+            else:
+                place(below, at ^ offset ^ child, child)
+
+    place(trie, 0, 0)
+    array = b"".join(struct.pack("<I", units.get(i, 0)) for i in range((max(used) | 255) + 1))
+    return base64.b64encode(struct.pack("<I", len(array)) + array + texts).decode()
 
 
 def word_models(corpus):
