@@ -14,6 +14,8 @@
 #include <sys/resource.h>
 
 static const int64_t tick_ns = 10 * NS_PER_MS;
+/* Once the window is open; each look costs the thread that is measured some 50 us. */
+static const int64_t slow_tick_ns = 50 * NS_PER_MS;
 static const int64_t progress_ns = 500 * NS_PER_MS;
 static const int64_t warmup_max_ns = 10 * NS_PER_S;
 static const int64_t drain_min_ns = 1 * NS_PER_S;
@@ -222,11 +224,34 @@ static bool all_finished(const struct control *c)
 	return true;
 }
 
+/* When to look again: whatever happens by time falls on a look. */
+static int64_t next_look_ns(const struct control *c, int64_t now_ns)
+{
+	const struct load_shared *shared = c->shared;
+	if (shared->window_start_ns == INT64_MAX)
+		return now_ns + tick_ns;
+	int64_t next = now_ns + slow_tick_ns;
+	int64_t due = shared->phase == PHASE_RUN ? shared->window_end_ns : c->drain_until_ns;
+	return due > now_ns && due < next ? due : next;
+}
+
+/* Sleeps until then or until all threads have finished; false when they have. */
+static bool wait_for_workers(const struct control *c, int64_t until_ns)
+{
+	struct load_shared *shared = c->shared;
+	struct timespec until = clock_to_timespec(until_ns);
+	pthread_mutex_lock(&shared->gate_lock);
+	bool finished = all_finished(c);
+	if (!finished)
+		pthread_cond_timedwait(&shared->gate, &shared->gate_lock, &until);
+	pthread_mutex_unlock(&shared->gate_lock);
+	return !finished;
+}
+
 static void control_loop(struct control *c)
 {
 	struct load_shared *shared = c->shared;
-	while (!all_finished(c)) {
-		clock_sleep_until(clock_now_ns() + tick_ns);
+	while (wait_for_workers(c, next_look_ns(c, clock_now_ns()))) {
 		int64_t now = clock_now_ns();
 		if ((c->hooks && c->hooks->stop && atomic_load(c->hooks->stop)) ||
 			target_is_gone(c, now))
@@ -320,7 +345,11 @@ static void init_shared(struct control *c, struct arena *run)
 	};
 	pthread_mutex_init(&shared->early_lock, NULL);
 	pthread_mutex_init(&shared->gate_lock, NULL);
-	pthread_cond_init(&shared->gate, NULL);
+	pthread_condattr_t monotonic;
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&shared->gate, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	c->settled = c->shape->warmup == LOAD_WARMUP_NONE ||
 		c->shape->warmup == LOAD_WARMUP_REQUESTS;
 }

@@ -49,7 +49,7 @@ struct load_shared {
 
 	/* Threads that are made wait here for the last one, so that no first request is late. */
 	pthread_mutex_t gate_lock;
-	pthread_cond_t gate;
+	pthread_cond_t gate; /* also told when a thread has finished; on the monotonic clock */
 	int n_at_gate;
 	bool gate_open;
 

@@ -712,7 +712,10 @@ void *worker_run(void *arg)
 	}
 	free(e->input);
 	free(e);
+	pthread_mutex_lock(&w->shared->gate_lock);
 	atomic_store(&w->finished, true);
+	pthread_cond_broadcast(&w->shared->gate);
+	pthread_mutex_unlock(&w->shared->gate_lock);
 	return NULL;
 }
 
