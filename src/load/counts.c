@@ -177,7 +177,8 @@ static void record_tokens(struct load_counts *c, const struct exchange *x)
 	int64_t tokens = reply_output_tokens(reply, &source);
 	if (reply->input_tokens >= 0)
 		c->n_with_input++;
-	if (tokens > 0)
+	/* The parts of a whole answer are results, such as embeddings; of a stream, tokens. */
+	if (tokens > 0 && (source != LOAD_TOKENS_EVENTS || x->first_token_ns))
 		c->by_source[source]++;
 	if (!x->first_token_ns)
 		return;

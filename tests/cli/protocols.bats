@@ -95,7 +95,7 @@ counts_agree() {
 	start_standin standin.py openai
 	# 27 words are a query and 8 documents of 3
 	venturi load -n 12 --warmup none --input-tokens 27 -q --json "$TEMP/r.json" "$STANDIN_URL/v1/rerank"
-	jq -e '.target.api == "openai-rerank" and .requests.ok == 12
+	jq -e '.target.api == "openai-rerank" and .requests.ok == 12 and .tokens_source == "usage"
 		and ((.throughput.input_tokens_per_s * .window.duration_s - 12 * 8 * 6) | fabs) < 0.01' "$TEMP/r.json"
 	jq -es 'length == 12 and all(.documents == 8)' "$LOG"
 	stop_standin
