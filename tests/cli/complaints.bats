@@ -324,6 +324,18 @@ holds() {
 	grep -E "^Offered +1500 req/s planned, 1[45][0-9.]+ req/s sent" "$TEMP/text"
 }
 
+@test "a cap on an open loop hides no wait and makes no burst: planned, sent and first byte are kept" {
+	# row 17: 10 a second arrive, each takes 200 ms, one at a time: 5 a second leave
+	simulate '{"service_ms": 200, "slots": 8, "output_tokens": 1}'
+	measure --rate 10 --arrival constant --max-in-flight 1 -n 10 "$SERVE_URL/v1/completions"
+	stop_serve
+	# the k-th waits at least k * 100 ms in the client, and none is served beside another
+	holds '.requests.ok == 10 and .requests.blocked == 9 and .client.offered_per_s == 10'
+	holds '.response_ms.max >= 9 * 100 + 200 and .response_ms.max - .latency_ms.max > 500'
+	holds '.ttfb_ms.max <= .latency_ms.max and .client.lateness_ms.max >= 9 * 100'
+	holds '$log | sort_by(.received_ns) | all(range(1; length) as $i | .[$i].received_ns >= .[$i - 1].done_ns - 1e6; .)'
+}
+
 @test "constant is constant and Poisson is Poisson, by seed, in what is exported" {
 	# row 18
 	# the plan is written before anything is sent, here to nobody
