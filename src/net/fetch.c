@@ -66,6 +66,12 @@ static bool send_request(struct fetcher *f, const struct url *url, struct str re
 	return result == CONN_OK || failed(url, result, err);
 }
 
+static bool too_long(const struct url *url, struct err *err)
+{
+	return err_set(err, ERR_SYSTEM, _("the answer of '%s' is longer than %d MiB"), url->authority,
+		FETCH_BODY_MAX / (1024 * 1024));
+}
+
 static bool not_http(const struct url *url, const struct http *http, struct err *err)
 {
 	err_set(err, ERR_SYSTEM, _("'%s' does not answer in HTTP: %s"), url->authority,
@@ -95,6 +101,8 @@ static bool read_answer(struct fetcher *f, const struct url *url, struct err *er
 			return failed(url, result, err);
 		}
 	}
+	if (f->body.len > FETCH_BODY_MAX)
+		return too_long(url, err);
 	return parsed == HTTP_DONE || not_http(url, &f->http, err);
 }
 

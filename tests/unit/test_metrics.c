@@ -414,8 +414,7 @@ static void what_is_no_page_of_metrics_is_refused(void)
 {
 	static const char *const texts[] = { "<!DOCTYPE html>\n<html><body>404</body></html>\n",
 		"{\"error\": \"Not Found\"}",
-		"\x7f"
-		"ELF" };
+		"\177ELF" };
 	struct err err;
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		struct metrics_window *w = metrics_window_new();

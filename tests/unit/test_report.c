@@ -529,6 +529,83 @@ static void load_text_fits_on_a_screen_and_says_all(void)
 		printf("%s", out.s);
 }
 
+/* What a service said of itself during full_run: a gauge, a counter, a distribution, and nothing. */
+static struct signal server_signals[] = {
+	{ .name = "server_requests_running", .unit = "1", .source = "vllm:num_requests_running",
+	        .page = "http://x/metrics", .state = SIGNAL_MEASURED, .n = 2, .delta = NAN, .mean = 6,
+	        .min = 4, .p50 = NAN, .p95 = NAN, .max = 8,
+	        .series = (const struct signal_point[]){ { 0.5, 4 }, { 1.5, 8 } }, .n_series = 2 },
+	{ .name = "server_preemptions_per_s", .unit = "1/s", .source = "vllm:num_preemptions_total",
+	        .page = "http://x/metrics", .state = SIGNAL_MEASURED, .n = 3, .delta = 30, .mean = 12,
+	        .min = 0, .p50 = NAN, .p95 = NAN, .max = 20 },
+	{ .name = "server_ttft_ms", .unit = "ms", .source = "vllm:time_to_first_token_seconds",
+	        .page = "http://x/metrics", .state = SIGNAL_ESTIMATED, .reason = "interpolated",
+	        .n = 1000, .delta = NAN, .mean = 480.5, .min = NAN, .p50 = 470, .p95 = 950, .max = NAN },
+	{ .name = "server_queue_ms", .unit = "ms", .page = "http://x/metrics",
+	        .state = SIGNAL_NOT_SUPPORTED, .reason = "not on the page", .mean = NAN },
+};
+
+static struct signal_page server_pages[] = {
+	{ .url = "http://x/metrics", .software = "vllm", .n_read = 5, .from_s = 0.004, .to_s = 2.51,
+	        .signals = server_signals, .n_signals = ARRAY_LEN(server_signals) },
+	{ .url = "http://y/metrics", .reason = "no answer", .n_failed = 1, .from_s = NAN, .to_s = NAN },
+};
+
+static const struct signal_server server = { .pages = server_pages, .n_pages = 2,
+	.ttft_beyond_ms = 20, .warning = "a warm cache" };
+
+static void load_json_holds_what_the_service_said(void)
+{
+	static const char *const names[] = { "server.warning", "server.pages.0.software",
+		"server.pages.0.from_s", "server.pages.1.reason", "server.signals.0.source",
+		"server.signals.2.reason", "server.signals.3.reason" };
+	static const char *const nulls[] = { "server.pages.1.software", "server.pages.1.from_s",
+		"server.signals.0.p95", "server.signals.2.max", "server.signals.3.source" };
+	static const char *const absent[] = { "server.signals.0.delta", "server.signals.0.reason",
+		"server.signals.3.mean", "server.signals.3.n", "server.signals.1.series",
+		"server.pages.0.reason" };
+	struct load_run r = full_run();
+	r.server = &server;
+	json_t *root = load_json(&r);
+	check_names(root, names, ARRAY_LEN(names));
+	check_null(root, nulls, ARRAY_LEN(nulls));
+	check_absent(root, absent, ARRAY_LEN(absent));
+	check_number(root, "server.ttft_beyond_ms", 20, 0);
+	check_number(root, "server.pages.0.read", 5, 0);
+	check_number(root, "server.pages.1.failed", 1, 0);
+	check_number(root, "server.signals.0.series.1.0", 1.5, 0);
+	check_number(root, "server.signals.0.series.1.1", 8, 0);
+	check_number(root, "server.signals.1.delta", 30, 0);
+	check_number(root, "server.signals.2.p95", 950, 0);
+	CHECK_STR(json_string_value(at(root, "server.signals.3.state")), "not_supported");
+	json_decref(root);
+	r.server = NULL;
+	root = load_json(&r);
+	CHECK(!at(root, "server"));
+	json_decref(root);
+}
+
+static void load_text_shows_what_the_service_said(void)
+{
+	static const char *const parts[] = {
+		"vllm at http://x/metrics, read 5 times; counters from 0.004 s to 2.51 s",
+		"6 running (at most 8)",
+		"12 preemptions/s (30 in all)",
+		"TTFT 480.5 ms (P95 ~950)",
+		"500.5 ms for the client - 480.5 ms in the service = 20 ms network and client",
+		"http://y/metrics: nothing counted: no answer",
+	};
+	AUTO(auto_buf) struct buf out = { 0 };
+	struct load_run r = full_run();
+	r.server = &server;
+	report_load_text(&r, &out);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (!CHECK(has(&out, parts[i])))
+			printf("# %s\n", parts[i]);
+	CHECK(!strstr(out.s, "queue"));
+	CHECK(widest_line(&out) <= LAYOUT_COLUMNS);
+}
+
 static void the_first_line_says_whether_to_trust_the_run(void)
 {
 	static const struct {
@@ -1008,6 +1085,8 @@ int main(void)
 	TAP_RUN(an_interval_is_as_wide_as_the_values_are_worth);
 	TAP_RUN(the_histogram_is_small_and_its_counts_are_exact);
 	TAP_RUN(load_text_fits_on_a_screen_and_says_all);
+	TAP_RUN(load_json_holds_what_the_service_said);
+	TAP_RUN(load_text_shows_what_the_service_said);
 	TAP_RUN(the_first_line_says_whether_to_trust_the_run);
 	TAP_RUN(a_row_shows_a_dash_where_samples_are_too_few_and_says_why);
 	TAP_RUN(each_row_has_the_unit_that_suits_it);
