@@ -355,7 +355,8 @@ static void init_shared(struct control *c, struct arena *run)
 }
 
 /* The file is opened, and the run described, before the clock of the arrivals starts. */
-static bool open_recorder(struct control *c, struct recorder **ret, struct arena *run, struct err *err)
+static bool open_recorder(
+	struct control *c, struct recorder **ret, struct arena *run, struct err *err)
 {
 	*ret = NULL;
 	if (!c->hooks || !c->hooks->records)

@@ -25,35 +25,35 @@ struct column {
 	{                                                                                          \
 		name_, type_, offsetof(struct records_request, field)                              \
 	}
-#define COLUMN_NS(stem) COLUMN(#stem, COLUMN_INT, stem)
+#define COLUMN_OF(field) COLUMN(#field, COLUMN_INT, field)
 
 static const struct column request_columns[] = {
-	COLUMN_NS(ticket),
+	COLUMN_OF(ticket),
 	COLUMN("thread", COLUMN_INT, worker),
-	COLUMN_NS(connection),
-	COLUMN_NS(target),
+	COLUMN_OF(connection),
+	COLUMN_OF(target),
 	COLUMN("in_window", COLUMN_BOOL, in_window),
 	COLUMN("outcome", COLUMN_OUTCOME, outcome),
-	COLUMN_NS(status),
+	COLUMN_OF(status),
 	COLUMN("retried", COLUMN_BOOL, retried),
 	COLUMN("stream", COLUMN_BOOL, stream),
-	COLUMN_NS(planned_ns),
-	COLUMN_NS(sent_ns),
-	COLUMN_NS(first_byte_ns),
-	COLUMN_NS(first_token_ns),
-	COLUMN_NS(first_visible_ns),
-	COLUMN_NS(last_token_ns),
-	COLUMN_NS(end_ns),
-	COLUMN_NS(worst_gap_ns),
-	COLUMN_NS(token_events),
-	COLUMN_NS(input_tokens),
-	COLUMN_NS(output_tokens),
+	COLUMN_OF(planned_ns),
+	COLUMN_OF(sent_ns),
+	COLUMN_OF(first_byte_ns),
+	COLUMN_OF(first_token_ns),
+	COLUMN_OF(first_visible_ns),
+	COLUMN_OF(last_token_ns),
+	COLUMN_OF(end_ns),
+	COLUMN_OF(worst_gap_ns),
+	COLUMN_OF(token_events),
+	COLUMN_OF(input_tokens),
+	COLUMN_OF(output_tokens),
 	COLUMN("tokens_source", COLUMN_SOURCE, source),
 };
 
 /* A token event, in the same form: event stands in token_events, its moment in last_token_ns. */
 static const struct column token_columns[] = {
-	COLUMN_NS(ticket),
+	COLUMN_OF(ticket),
 	COLUMN("thread", COLUMN_INT, worker),
 	COLUMN("in_window", COLUMN_BOOL, in_window),
 	COLUMN("event", COLUMN_INT, token_events),
