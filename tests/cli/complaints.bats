@@ -291,6 +291,30 @@ holds() {
 		| .latency_ms.min >= $least and .latency_ms.min < 1.3 * $least + 20'
 }
 
+@test "a client that gets no core blames itself: the run is invalid, whatever the stamps say" {
+	# row 13: each time stopped, it finds in one piece what came meanwhile, with one stamp
+	script <<-S
+		$(for _ in {1..40}; do printf 'wait 25\ntext a\n'; done)
+		finish
+		done
+	S
+	venturi load --api openai-completions --model m -c 4 -n 24 --warmup none -q --json "$TEMP/r.json" \
+		"$STANDIN_URL" 2>"$TEMP/err" 3>&- &
+	local pid=$! status=0
+	sleep 1
+	for _ in 1 2 3; do
+		kill -STOP $pid
+		sleep 0.4
+		kill -CONT $pid
+		sleep 0.5
+	done
+	wait $pid || status=$?
+	jq -e '.client | has("loop_lag_ms")' "$TEMP/r.json" || skip "this build has no gauge of the loop's lag yet"
+	holds '.client.verdict == "limited" and .client.loop_lag_ms.max >= 300'
+	[ "$status" -eq 5 ]
+	grep -q "the measurement is invalid" "$TEMP/err"
+}
+
 @test "requests in flight are as many as asked for, also with a tokenizer at work" {
 	# row 14
 	simulate '{"service_ms": 300, "slots": 64, "output_tokens": 1}'

@@ -52,6 +52,7 @@ is() {
 }
 
 @test "a service with room is healthy, and the diagnosis says how much is left and stops" {
+	# row 31 of docs/load.md
 	start_serve --simulate tests/data/simulate/roomy.json
 	diagnose 0 --no-stream --output-tokens 1 --sla p99=100ms -c 4 --budget 15s
 	is '.verdict == "healthy" and .kind == "healthy" and .sla.met and .next == null'
@@ -67,6 +68,7 @@ is() {
 }
 
 @test "a stream that is held back is seen as buffered" {
+	# row 30 of docs/load.md
 	start_serve --simulate tests/data/simulate/buffered.json
 	diagnose 1 --output-tokens 32 --sla ttft_p99=20ms -c 4 --budget 12s
 	is 'state("stream_buffering") == "probable" and .next.variable == "response_buffering"'

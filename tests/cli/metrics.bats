@@ -93,6 +93,7 @@ pages() {
 }
 
 @test "a warm prefix cache is warned of, unless the prompts were meant to share" {
+	# row 22 of docs/load.md
 	start_counting --hit-ratio 0.6
 	measure -c 4 -n 20 --warmup none
 	holds '($s.server_prefix_cache_hit_ratio.mean - 0.6 | fabs) < 1e-6
