@@ -10,7 +10,8 @@ static const int64_t slice_ns = 50 * NS_PER_MS;
 void counts_init(struct load_counts *c, int n_targets, struct arena *run)
 {
 	struct hist *const plain[] = { &c->failed_latency, &c->lateness, &c->receive_delay,
-		&c->connect, &c->body_delay, &c->stream_share_pm };
+		&c->connect, &c->body_delay, &c->stream_share_pm,
+		&c->warmup_latency };
 	*c = (struct load_counts){ 0 };
 	for (int i = 0; i < LOAD_N_METRICS; i++) {
 		hist_init(&c->metrics[i], run);
@@ -222,12 +223,17 @@ static void record_success(
 void counts_success(
 	struct load_counts *c, struct load_shared *shared, const struct exchange *x, int64_t now_ns)
 {
+	int64_t latency = now_ns - x->sent_ns;
 	count_completion(c, shared, x, now_ns, true);
-	keep_early(shared, x, now_ns - x->sent_ns);
+	keep_early(shared, x, latency);
+	load_shared_add(&shared->ok_latency_us, latency / NS_PER_US);
+	c->early_ok += now_ns < load_window_start(shared);
 	atomic_store_explicit(&shared->last_success_ns, now_ns, memory_order_relaxed);
 	atomic_store_explicit(&shared->n_gone, 0, memory_order_relaxed);
 	if (x->in_window)
 		record_success(c, &shared->slo, x, now_ns);
+	else
+		hist_record(&c->warmup_latency, latency);
 }
 
 void counts_failure(struct load_counts *c, struct load_shared *shared, const struct exchange *x,

@@ -26,12 +26,14 @@ struct load_counts {
 	struct hist connect;
 	struct hist body_delay;
 	struct hist stream_share_pm;
+	struct hist warmup_latency; /* of what was sent before the window */
 	struct batches batches[LOAD_N_METRICS]; /* how metrics grew over the window */
 	int64_t slice, next_slice_ns;
 	int64_t warmup_requests;
 	int64_t attempted, ok, censored, retried, good, blocked;
 	int64_t failures[LOAD_N_FAILURES];
 	/* completions and tokens by when they arrived */
+	int64_t early_ok; /* before the window */
 	int64_t window_completions, window_ok;
 	double window_latency_s; /* sum over the completions */
 	int64_t window_token_events;

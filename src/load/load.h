@@ -62,6 +62,7 @@ struct load_shape {
 	enum load_warmup warmup;
 	int64_t warmup_requests;
 	int64_t warmup_ns;
+	bool stop_when_saturated; /* open loop at a level rate: end when a backlog grows without end */
 	bool quickack;       /* acknowledge every segment at once (TCP_QUICKACK) */
 	bool new_connections; /* a connection of its own for every request */
 };

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/i18n.h"
+#include "load/pulse.h"
 #include "stats/steady.h"
 
 #include <errno.h>
@@ -20,10 +21,15 @@ static const int64_t progress_ns = 500 * NS_PER_MS;
 static const int64_t warmup_max_ns = 10 * NS_PER_S;
 static const int64_t drain_min_ns = 1 * NS_PER_S;
 static const int64_t gone_after_ns = 5 * NS_PER_S;
+static const int64_t backlog_every_ns = 250 * NS_PER_MS;
+static const int64_t backlog_window_max_ns = 2 * NS_PER_S;
 static const int64_t never_good_after_ns = 2 * NS_PER_S;
 
 /* Descriptors for all but the connections: standard streams, loops, files of the system. */
 enum { FILES_BESIDES = 32 };
+
+/* Requests whose ends show that the service has filled. */
+enum { FILLING = 32 };
 
 enum { EARLY_MIN = 50, EARLY_CHECK_EVERY = 10, FAILURES_ENOUGH = 10 };
 
@@ -38,6 +44,11 @@ struct control {
 	int64_t n_checked; /* early completions at the last search for the steady state */
 	int64_t last_progress_ns;
 	int64_t drain_until_ns;
+	int64_t filled_ns;      /* when the first requests had all ended; 0: not yet */
+	int64_t last_backlog_ns; /* when a backlog was last looked for */
+	int64_t sent_all_ns;    /* when the last request was sent; 0: not yet, or by time */
+	struct pulse pulse;
+	struct load_saturation saturation;
 	bool settled;
 	bool partial;
 	bool told_open, told_closed; /* to the hook */
@@ -82,8 +93,8 @@ static void open_window(struct control *c, int64_t now_ns)
 }
 
 /*
- * Has the latency of the first completions settled? Looks only when enough have come since the last
- * time.
+ * Have the latency of the first completions, throughput and the number in flight settled? Looks only
+ * when enough have come since the last time.
  */
 static bool has_settled(struct control *c)
 {
@@ -97,7 +108,7 @@ static bool has_settled(struct control *c)
 	pthread_mutex_lock(&c->shared->early_lock);
 	bool settled = steady_mser5(c->shared->early_ms, (size_t)n, &cut);
 	pthread_mutex_unlock(&c->shared->early_lock);
-	return settled;
+	return settled && pulse_has_settled(&c->pulse);
 }
 
 /* A warm-up longer than this share of the run would be a second run. */
@@ -127,7 +138,7 @@ static void step_warmup(struct control *c, int64_t now_ns)
 		break;
 	case LOAD_WARMUP_AUTO:
 		c->settled = has_settled(c);
-		if (c->settled || only_failures(shared) || elapsed >= warmup_limit_ns(c->shape) ||
+		if (c->settled || only_failures(shared) || c->saturation.present || elapsed >= warmup_limit_ns(c->shape) ||
 			(c->shape->requests > 0 &&
 				shared->n_early >= c->shape->requests + 2 * c->shape->concurrency))
 			open_window(c, now_ns);
@@ -248,14 +259,82 @@ static bool wait_for_workers(const struct control *c, int64_t until_ns)
 	return !finished;
 }
 
+static void take_pulse(struct control *c, int64_t now_ns)
+{
+	struct load_shared *shared = c->shared;
+	int64_t sent = shared->n_sent, in_flight = shared->n_open;
+	const struct pulse_sample sample = {
+		.sent = sent,
+		.done = sent - in_flight,
+		.ok = sent - in_flight - shared->n_all_failed,
+		.ok_latency_s = (double)shared->ok_latency_us / 1e6,
+		.in_flight = in_flight,
+	};
+	pulse_take(&c->pulse, now_ns, &sample);
+	if (c->sent_all_ns == 0 && c->shape->requests > 0 &&
+		shared->n_window_sent >= c->shape->requests)
+		c->sent_all_ns = now_ns;
+}
+
+/* A rate that changes by plan may well exceed for a while what the service can do. */
+static bool is_level(const struct load_shape *shape)
+{
+	return shape->arrival.kind != ARRIVAL_SCHEDULE && shape->arrival.n_knots == 0;
+}
+
+/* Failed ones have no latency. */
+static bool first_requests_ended(const struct load_shared *shared)
+{
+	int64_t missing = 0;
+	for (int i = 0; i < FILLING; i++)
+		missing += shared->first_latencies[i] == 0;
+	return missing <= shared->n_all_failed;
+}
+
+/* The window of a run that is stopped holds enough to show what happened. */
+static int64_t backlog_window_ns(const struct load_shape *shape)
+{
+	int64_t share = shape->duration_ns / 5;
+	return share > 0 && share < backlog_window_max_ns ? share : backlog_window_max_ns;
+}
+
+static void watch_backlog(struct control *c, int64_t now_ns)
+{
+	struct load_shared *shared = c->shared;
+	struct load_saturation found;
+	if (c->shape->rate_per_s <= 0 || !is_level(c->shape) || shared->phase != PHASE_RUN)
+		return;
+	if (c->filled_ns == 0 && first_requests_ended(shared))
+		c->filled_ns = now_ns;
+	if (c->filled_ns == 0 || now_ns - c->last_backlog_ns < backlog_every_ns)
+		return;
+	c->last_backlog_ns = now_ns;
+	if (!pulse_is_saturated(&c->pulse, now_ns, c->filled_ns,
+		    fmax(1, c->shape->arrival.cv), &found))
+		return;
+	int64_t start = shared->window_start_ns;
+	bool enough = start != INT64_MAX && now_ns - start >= backlog_window_ns(c->shape);
+	if (!c->saturation.present || (c->shape->stop_when_saturated && enough))
+		c->saturation = found;
+	if (!c->shape->stop_when_saturated || !enough)
+		return;
+	c->saturation.stopped = true;
+	atomic_store(&shared->window_end_ns, now_ns);
+	begin_drain(c, now_ns);
+	c->drain_until_ns = now_ns + drain_min_ns;
+}
+
 static void control_loop(struct control *c)
 {
 	struct load_shared *shared = c->shared;
+	pulse_init(&c->pulse, shared->start_ns);
 	while (wait_for_workers(c, next_look_ns(c, clock_now_ns()))) {
 		int64_t now = clock_now_ns();
 		if ((c->hooks && c->hooks->stop && atomic_load(c->hooks->stop)) ||
 			target_is_gone(c, now))
 			stop_now(c);
+		take_pulse(c, now);
+		watch_backlog(c, now);
 		if (shared->window_start_ns == INT64_MAX)
 			step_warmup(c, now);
 		else
@@ -284,6 +363,20 @@ static void settle_window(struct control *c)
 			last = c->workers[i].counts.last_end_ns;
 	bool by_requests = c->shape->requests > 0 && !c->partial;
 	shared->window_end_ns = by_requests && last > shared->window_start_ns ? last : now;
+}
+
+/* Of a run by requests, until the last was sent: then the number in flight falls. */
+static void judge_window(struct control *c, struct load_run *r)
+{
+	struct load_shared *shared = c->shared;
+	int64_t end = shared->window_end_ns;
+	if (c->sent_all_ns > 0 && c->sent_all_ns < end)
+		end = c->sent_all_ns;
+	bool by_plan = c->shape->rate_per_s > 0 && !is_level(c->shape);
+	r->saturation = c->saturation;
+	r->window.judged = !by_plan &&
+		pulse_drift(&c->pulse, shared->window_start_ns, end, &r->window);
+	r->window.steady = c->settled && r->window.n_drift == 0 && !r->saturation.present;
 }
 
 static void open_gate(struct control *c, int n_threads)
@@ -412,7 +505,7 @@ bool load_measure(struct load *load, const struct load_shape *shape, const struc
 	if (ok) {
 		struct load_run r = { .partial = c.partial, .records = records };
 		r.started_at = arena_strdup(run, started_at);
-		r.window.steady = c.settled;
+		judge_window(&c, &r);
 		load_summarize(load, c.shared, c.workers, run, &r);
 		r.window.start_ns = c.shared->window_start_ns;
 		*ret_run = r;

@@ -106,8 +106,12 @@ const struct opt load_window_rows[] = {
 		N_("number of requests instead of a duration, warm-up not included")),
 		.min = 1, .max = 1e12 },
 	{ OPT(struct load_options, warmup, OPT_STRING, 0, "warmup", "auto|none|N|DURATION",
-		N_("discard the first requests: until latency has settled, none, N requests or a time "
+		N_("discard the first requests: until throughput, requests in flight and latency have "
+		   "settled, none, N requests or a time "
 		   "(default auto; none with a schedule or a rate that changes)")) },
+	{ OPT(struct load_options, on_saturation, OPT_CHOICE, 0, "on-saturation", "stop|continue",
+		N_("with a level --rate: what to do once a backlog grows without end (default stop)")),
+		.choices = "stop|continue" },
 	{ OPT_HEADING, .help = N_("What is kept:") },
 	{ OPT(struct load_options, records, OPT_STRING, 0, "records", "FILE",
 		N_("write a record of every request and token event while the load runs, for 'venturi "
@@ -127,6 +131,7 @@ void load_options_init(struct load_options *o)
 		.config = { .stream = true, .salt = true, .timeout_ns = 60 * NS_PER_S, .seed = 1 },
 		.check_client = "auto",
 		.arrival = "poisson",
+		.on_saturation = "stop",
 		.time_scale = 1,
 	};
 }
@@ -199,6 +204,7 @@ bool load_options_shape(const struct load_options *o, struct arena *run,
 		.max_in_flight = o->max_in_flight,
 		.duration_ns = o->duration_ns,
 		.requests = o->requests,
+		.stop_when_saturated = strcmp(o->on_saturation, "stop") == 0,
 	};
 	struct arrival_law *law = &shape.arrival;
 	if (!arrival_parse(o->arrival, o->time_scale, run, law, err))

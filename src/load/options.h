@@ -20,6 +20,7 @@ struct load_options {
 	int64_t duration_ns; /* 0: not given */
 	int64_t requests;    /* 0: not given */
 	const char *warmup; /* NULL: not given */
+	const char *on_saturation; /* "stop" or "continue" */
 };
 
 enum { LOAD_DEFAULT_CONCURRENCY = 8, LOAD_DEFAULT_DURATION_S = 10 };

@@ -63,10 +63,12 @@ void series_record(struct series *s, int64_t t_ns, bool ok, int64_t latency_ns)
 {
 	struct series_second *second = series_at(s, t_ns);
 	second->requests++;
-	if (ok)
-		second->counts[bucket_of(latency_ns)]++;
-	else
+	if (!ok) {
 		second->errors++;
+		return;
+	}
+	second->ok_latency_s += (double)latency_ns / 1e9;
+	second->counts[bucket_of(latency_ns)]++;
 }
 
 void series_in_flight(struct series *s, int64_t from_ns, int64_t to_ns, int64_t level)
@@ -100,6 +102,7 @@ static void add(struct series_second *to, const struct series_second *from)
 	to->token_events += from->token_events;
 	to->body_tokens += from->body_tokens;
 	to->in_flight_s += from->in_flight_s;
+	to->ok_latency_s += from->ok_latency_s;
 	for (int i = 0; i < SERIES_N_BUCKETS; i++)
 		to->counts[i] += from->counts[i];
 }
@@ -123,6 +126,7 @@ struct load_second *series_merge(const struct series *const *all, int n_threads,
 			.requests = sum.requests,
 			.errors = sum.errors,
 			.in_flight = length > 0 ? sum.in_flight_s / length : 0,
+			.mean_ms = ok > 0 ? sum.ok_latency_s / (double)ok * 1e3 : NAN,
 			.p50_ms = quantile_ms(sum.counts, ok, 0.5),
 			.p99_ms = quantile_ms(sum.counts, ok, 0.99),
 			.output_tokens = sum.body_tokens +

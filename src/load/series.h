@@ -23,6 +23,7 @@ struct series_second {
 	int64_t token_events;
 	int64_t body_tokens; /* of answers that were no streams */
 	double in_flight_s; /* integral over the second */
+	double ok_latency_s; /* sum over those that were ok */
 	uint32_t counts[SERIES_N_BUCKETS];
 };
 

@@ -63,6 +63,7 @@ struct load_shared {
 	_Atomic int64_t n_done, n_failed, n_token_events; /* inside the window, for progress */
 	_Atomic int64_t last_success_ns; /* 0: none yet */
 	_Atomic int64_t n_all_failed;    /* warm-up included */
+	_Atomic int64_t ok_latency_us;   /* sum over all that were ok, likewise */
 	_Atomic int64_t n_gone; /* of those: no connection, or one that broke; 0 after a success */
 	_Atomic int64_t first_latencies[LOAD_FIRST_LATENCIES]; /* 0: not complete */
 	pthread_mutex_t early_lock;

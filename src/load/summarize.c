@@ -25,7 +25,7 @@ static void init_histograms(struct load_run *r, struct arena *run)
 {
 	struct hist *const all[] = { &r->failed_latency, &r->client.lateness,
 		&r->client.receive_delay, &r->transport.connect, &r->transport.body_delay,
-		&r->transport.stream_share_pm };
+		&r->transport.stream_share_pm, &r->whole.latency };
 	for (int m = 0; m < LOAD_N_METRICS; m++)
 		hist_init(&r->metrics[m], run);
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
@@ -54,6 +54,7 @@ static void add_counts(struct totals *t, const struct worker *w, struct load_run
 	to->good += from->good;
 	for (int i = 0; i < LOAD_N_FAILURES; i++)
 		to->failures[i] += from->failures[i];
+	to->early_ok += from->early_ok;
 	to->window_completions += from->window_completions;
 	to->window_ok += from->window_ok;
 	to->window_latency_s += from->window_latency_s;
@@ -282,6 +283,18 @@ static void fill_first_latencies(const struct load_shared *shared, struct arena 
 	r->n_first_latencies = n;
 }
 
+static void fill_whole(const struct load_shape *shape, struct worker *workers, int n_threads,
+	struct load_run *r, const struct load_counts *c)
+{
+	struct load_whole *whole = &r->whole;
+	hist_merge(&whole->latency, &r->metrics[LOAD_LATENCY]);
+	for (int i = 0; i < n_threads; i++)
+		hist_merge(&whole->latency, &workers[i].counts.warmup_latency);
+	whole->duration_s = r->window.warmup_s + r->window.duration_s;
+	whole->ok = shape->requests > 0 ? whole->latency.n : c->early_ok + c->window_ok;
+	whole->requests_per_s = whole->duration_s > 0 ? (double)whole->ok / whole->duration_s : 0;
+}
+
 static void fill_n_eff(struct worker *workers, int n_threads, struct arena *run, struct load_run *r)
 {
 	for (int m = 0; m < LOAD_N_METRICS; m++) {
@@ -321,6 +334,7 @@ void load_summarize(const struct load *load, const struct load_shared *shared,
 	fill_requests(r, &t.c);
 	fill_tokens(run, r, &t.c);
 	fill_throughput(load, shared->shape, r, &t.c);
+	fill_whole(shared->shape, workers, shared->n_threads, r, &t.c);
 	fill_client(shared->shape, shared, r, &t);
 	fill_transport(shared->shape, r, &t);
 	fill_first_latencies(shared, run, r);

@@ -21,6 +21,12 @@ const char *const load_metric_names[LOAD_N_METRICS] = {
 	[LOAD_TPOT] = "tpot",
 };
 
+const char *const load_signal_names[LOAD_N_SIGNALS] = {
+	[LOAD_SIGNAL_THROUGHPUT] = "requests_per_s",
+	[LOAD_SIGNAL_IN_FLIGHT] = "in_flight",
+	[LOAD_SIGNAL_LATENCY] = "latency_ms",
+};
+
 const struct load_percentile load_percentiles[LOAD_N_PERCENTILES] = {
 	{ "p50", 0.5 },
 	{ "p90", 0.9 },

@@ -79,12 +79,52 @@ struct load_requests {
 	int64_t blocked;  /* of the attempted: were due while max_in_flight were under way */
 };
 
+enum load_signal {
+	LOAD_SIGNAL_THROUGHPUT,
+	LOAD_SIGNAL_IN_FLIGHT,
+	LOAD_SIGNAL_LATENCY,
+	LOAD_N_SIGNALS,
+};
+
+/* "requests_per_s", "in_flight", "latency_ms" */
+extern const char *const load_signal_names[LOAD_N_SIGNALS];
+
+/* A signal that leaves its level inside the window. */
+struct load_drift {
+	enum load_signal signal;
+	bool is_shift;   /* jumps at at_s; else a trend from end to end */
+	double at_s;     /* from the start of the window; NAN for a trend */
+	double from, to; /* in the unit of the signal */
+	double p;        /* of chance */
+};
+
 struct load_window {
 	int64_t warmup_requests;
 	double warmup_s;
 	double duration_s;
-	bool steady;
+	bool steady; /* settled when it opened, and no drift was found */
+	bool judged; /* whether it drifts; else it was too short, or its load changes by plan */
+	struct load_drift drift[LOAD_N_SIGNALS];
+	int n_drift;
 	int64_t start_ns; /* on the monotonic clock */
+};
+
+/* A backlog that grew without end; times from the start of the measurement. */
+struct load_saturation {
+	bool present;
+	bool stopped; /* the run, before its time */
+	double from_s, at_s; /* the span that showed it */
+	double offered_per_s, completed_per_s;
+	double in_flight_from, in_flight_to;
+	double latency_ms_from, latency_ms_to;
+};
+
+/* The whole run, warm-up included. */
+struct load_whole {
+	double duration_s; /* to the end of the window; 0: not known */
+	int64_t ok;        /* completed in that time */
+	double requests_per_s;
+	struct hist latency; /* of all that were ok, whenever they were sent */
 };
 
 struct load_throughput {
@@ -124,6 +164,7 @@ struct load_second {
 	double p50_ms;    /* NAN with too few samples (quantile_floor) */
 	double p99_ms;    /* NAN likewise */
 	int64_t output_tokens;
+	double mean_ms; /* latency; NAN when nothing was ok */
 };
 
 /* What became of the file of --records. */
@@ -181,6 +222,8 @@ struct load_run {
 	double timeout_s;
 
 	struct load_window window;
+	struct load_whole whole;
+	struct load_saturation saturation;
 	struct load_requests requests;
 	struct hist metrics[LOAD_N_METRICS];
 	/* [LOAD_N_PERCENTILES] of each metric: how many independent values those around the percentile

@@ -147,6 +147,20 @@ static void put_targets(struct json *j, const struct load_run *r)
 	json_array_close(j);
 }
 
+static void put_drift(struct json *j, const struct load_drift *d)
+{
+	json_object_open(j);
+	j->pretty = false;
+	json_put_string(j, "signal", load_signal_names[d->signal]);
+	json_put_string(j, "kind", d->is_shift ? "level_shift" : "trend");
+	json_put_double(j, "at_s", d->at_s);
+	json_put_double(j, "from", d->from);
+	json_put_double(j, "to", d->to);
+	json_put_double(j, "p", d->p);
+	json_object_close(j);
+	j->pretty = true;
+}
+
 static void put_window(struct json *j, const struct load_window *w)
 {
 	json_key(j, "window");
@@ -155,6 +169,46 @@ static void put_window(struct json *j, const struct load_window *w)
 	json_put_double(j, "warmup_s", w->warmup_s);
 	json_put_double(j, "duration_s", w->duration_s);
 	json_put_bool(j, "steady", w->steady);
+	json_key(j, "drift");
+	if (w->judged) {
+		json_array_open(j);
+		for (int i = 0; i < w->n_drift; i++)
+			put_drift(j, &w->drift[i]);
+		json_array_close(j);
+	} else {
+		json_nil(j);
+	}
+	json_object_close(j);
+}
+
+static void put_whole(struct json *j, const struct load_whole *w)
+{
+	if (!(w->duration_s > 0))
+		return;
+	json_key(j, "whole_run");
+	json_object_open(j);
+	json_put_double(j, "duration_s", w->duration_s);
+	json_put_int(j, "ok", w->ok);
+	json_put_double(j, "requests_per_s", w->requests_per_s);
+	put_hist(j, "latency_ms", &w->latency, NULL);
+	json_object_close(j);
+}
+
+static void put_saturation(struct json *j, const struct load_saturation *s)
+{
+	json_put_string(j, "stopped", s->stopped ? "oversaturated" : NULL);
+	if (!s->present)
+		return;
+	json_key(j, "saturation");
+	json_object_open(j);
+	json_put_double(j, "from_s", s->from_s);
+	json_put_double(j, "at_s", s->at_s);
+	json_put_double(j, "offered_per_s", s->offered_per_s);
+	json_put_double(j, "completed_per_s", s->completed_per_s);
+	json_put_double(j, "in_flight_from", s->in_flight_from);
+	json_put_double(j, "in_flight_to", s->in_flight_to);
+	json_put_double(j, "latency_ms_from", s->latency_ms_from);
+	json_put_double(j, "latency_ms_to", s->latency_ms_to);
 	json_object_close(j);
 }
 
@@ -234,6 +288,7 @@ static void put_series(struct json *j, const struct load_run *r)
 		json_put_int(j, "requests", s->requests);
 		json_put_int(j, "errors", s->errors);
 		json_put_double(j, "in_flight", s->in_flight);
+		json_put_double(j, "mean_ms", s->mean_ms);
 		json_put_double(j, "p50_ms", s->p50_ms);
 		json_put_double(j, "p99_ms", s->p99_ms);
 		if (!isnan(r->throughput.output_tokens_per_s))
@@ -336,7 +391,9 @@ void report_load_json(const struct load_run *r, struct buf *out)
 	layout_json_target(&j, r->url, r->api, r->model, &r->fingerprint);
 	put_config(&j, r);
 	put_targets(&j, r);
+	put_saturation(&j, &r->saturation);
 	put_window(&j, &r->window);
+	put_whole(&j, &r->whole);
 	put_requests(&j, r);
 	for (int i = 0; i < LOAD_N_METRICS; i++)
 		put_hist(&j, metric_name(i, name), &r->metrics[i], r->n_eff[i]);

@@ -223,6 +223,28 @@ static void print_spark(const struct load_run *r, struct arena *tmp, struct buf 
 	        0, 0);
 }
 
+static void print_saturation(const struct load_run *r, struct arena *tmp, struct buf *out)
+{
+	const struct load_saturation *s = &r->saturation;
+	char n[7][LAYOUT_NUMBER];
+	if (!s->present)
+		return;
+	layout_wrap(out,
+	        arena_printf(tmp,
+	                s->stopped ? _("Over-saturated, so the run was stopped after %s s: %s requests a "
+	                               "second were sent and %s ended; in flight went from %s to %s, mean "
+	                               "latency from %s to %s ms.")
+	                           : _("Over-saturated, first seen after %s s: %s requests a second were "
+	                               "sent and %s ended; in flight went from %s to %s, mean latency "
+	                               "from %s to %s ms."),
+	                layout_number(s->at_s, n[0]), layout_number(s->offered_per_s, n[1]),
+	                layout_number(s->completed_per_s, n[2]),
+	                layout_number(s->in_flight_from, n[3]), layout_number(s->in_flight_to, n[4]),
+	                layout_number(s->latency_ms_from, n[5]),
+	                layout_number(s->latency_ms_to, n[6])),
+	        0, 0);
+}
+
 static void print_verdict(const struct load_run *r, struct arena *tmp, struct buf *out)
 {
 	const char *why = r->client.why;
@@ -233,6 +255,7 @@ static void print_verdict(const struct load_run *r, struct arena *tmp, struct bu
 		          "was "
 		          "measured until then."),
 		        0, 0);
+	print_saturation(r, tmp, out);
 	if (r->requests.ok == 0)
 		sentence = arena_printf(tmp,
 		        _("Measurement invalid: none of the %lld requests succeeded."),
@@ -267,13 +290,51 @@ static void add_load(struct fields *f, const struct load_run *r)
 		fields_add_present(f, _("Sent"), r->input);
 }
 
+/* One sentence for each signal: a trend, a jump. */
+static const char *const drift_words[LOAD_N_SIGNALS][2] = {
+	[LOAD_SIGNAL_THROUGHPUT] = { N_("throughput goes from %s to %s req/s over the window"),
+	        N_("throughput jumps from %s to %s req/s, %s s after the window opened") },
+	[LOAD_SIGNAL_IN_FLIGHT] = { N_("requests in flight go from %s to %s over the window"),
+	        N_("requests in flight jump from %s to %s, %s s after the window opened") },
+	[LOAD_SIGNAL_LATENCY] = { N_("mean latency goes from %s to %s ms over the window"),
+	        N_("mean latency jumps from %s to %s ms, %s s after the window opened") },
+};
+
+static void add_drift(struct fields *f, const struct load_window *w)
+{
+	for (int i = 0; i < w->n_drift; i++) {
+		const struct load_drift *d = &w->drift[i];
+		char from[LAYOUT_NUMBER], to[LAYOUT_NUMBER], at[LAYOUT_NUMBER];
+		fields_add(f, d->is_shift ? _("Jump") : _("Drift"),
+		        _(drift_words[d->signal][d->is_shift]), layout_number(d->from, from),
+		        layout_number(d->to, to), layout_number(d->at_s, at));
+	}
+}
+
+/* Where there was no warm-up, the window is the whole run. */
+static void add_whole(struct fields *f, const struct load_run *r)
+{
+	const struct load_whole *w = &r->whole;
+	char duration[LAYOUT_NUMBER], rate[LAYOUT_NUMBER], mean[LAYOUT_NUMBER], max[LAYOUT_NUMBER];
+	if (r->window.warmup_requests == 0 || !(w->duration_s > 0) || w->latency.n == 0)
+		return;
+	fields_add(f, _("Whole run"),
+	        _("%s s with the warm-up: %s req/s, mean latency %s ms, at most %s ms"),
+	        layout_number(w->duration_s, duration), layout_number(w->requests_per_s, rate),
+	        layout_number(hist_mean(&w->latency) / NS_PER_MS, mean),
+	        layout_number((double)w->latency.max / NS_PER_MS, max));
+}
+
 static void add_window(struct fields *f, const struct load_window *w)
 {
 	char warmup[LAYOUT_NUMBER], duration[LAYOUT_NUMBER];
 	fields_add(f, _("Window"),
 	        w->steady ? _("%s s, steady; %lld requests in %s s before it were discarded as "
 	                      "warm-up")
-	                  : _("%s s, not shown to be steady; %lld requests in %s s "
+	        : w->n_drift > 0
+	                ? _("%s s, not steady; %lld requests in %s s before it were discarded as "
+	                    "warm-up")
+	                : _("%s s, not shown to be steady; %lld requests in %s s "
 	                      "before it were discarded as warm-up"),
 	        layout_number(w->duration_s, duration), (long long)w->warmup_requests,
 	        layout_number(w->warmup_s, warmup));
@@ -433,6 +494,8 @@ void report_load_text(const struct load_run *r, struct buf *out)
 	add_target(&what, r);
 	add_load(&what, r);
 	add_window(&what, &r->window);
+	add_drift(&what, &r->window);
+	add_whole(&what, r);
 	add_requests(&what, r);
 	add_rates(&what, r);
 	add_tokens(&what, r);

@@ -2,11 +2,6 @@
 
 #include <math.h>
 
-enum { DRIFT_MIN = 2 * STEADY_HALF_BATCHES * 5 };
-
-/* The 97.5 % quantile of Student's t with STEADY_HALF_BATCHES - 1 degrees of freedom. */
-static const double t_nine = 2.262157;
-
 /* Mean and sum of squared deviations, one value at a time. Source: Welford 1962. */
 struct moments {
 	double n, mean, squares;
@@ -48,33 +43,5 @@ bool steady_mser5(const double *x, size_t n, size_t *ret_cut)
 	if (best > n_batches / 2)
 		return false;
 	*ret_cut = best * STEADY_BATCH;
-	return true;
-}
-
-static struct moments of_batches(const double *x, size_t n)
-{
-	size_t batch = n / STEADY_HALF_BATCHES;
-	struct moments m = { 0 };
-	for (size_t i = 0; i < STEADY_HALF_BATCHES; i++)
-		add(&m, mean_of(x + i * batch, batch));
-	return m;
-}
-
-bool steady_drift(const double *x, size_t n, double tolerance_ratio, struct steady_drift *ret)
-{
-	if (n < DRIFT_MIN)
-		return false;
-	struct moments first = of_batches(x, n / 2);
-	struct moments second = of_batches(x + n / 2, n / 2);
-	double freedom = STEADY_HALF_BATCHES - 1;
-	double margin =
-	        t_nine * sqrt((first.squares + second.squares) / freedom / STEADY_HALF_BATCHES);
-	double change = fabs(second.mean - first.mean);
-	*ret = (struct steady_drift){
-		.first = first.mean,
-		.second = second.mean,
-		.margin = margin,
-		.drifts = change > margin && change > tolerance_ratio * fabs(first.mean),
-	};
 	return true;
 }

@@ -1,5 +1,5 @@
 /*
- * steady.h - where a series has settled, and whether it stays there.
+ * steady.h - where a series has settled.
  *
  * Series are observations in the order of time: latencies in order of sending, or rates of equal
  * slices. Pure functions: nothing is allocated, any thread may call them.
@@ -13,10 +13,9 @@
 #include <stddef.h>
 
 enum {
-	STEADY_BATCH = 5,         /* observations a batch: the 5 of MSER-5 */
-	STEADY_BATCHES_MIN = 10,  /* with fewer, no verdict */
-	STEADY_TAIL = 5,          /* batches that are always kept: a handful agrees by chance */
-	STEADY_HALF_BATCHES = 10, /* batches of each half in steady_drift */
+	STEADY_BATCH = 5,        /* observations a batch: the 5 of MSER-5 */
+	STEADY_BATCHES_MIN = 10, /* with fewer, no verdict */
+	STEADY_TAIL = 5,         /* batches that are always kept: a handful agrees by chance */
 };
 
 /*
@@ -33,27 +32,5 @@ enum {
  *           the rules of the middle and of the last five batches: Hoad, Robinson, Davies 2010
  */
 bool steady_mser5(const double *x, size_t n, size_t *ret_cut) NODISCARD;
-
-struct steady_drift {
-	double first, second; /* means of the two halves */
-	double margin;        /* of second - first at 95 % */
-	bool drifts;          /* the difference exceeds the margin and the tolerance */
-};
-
-/*
- * Does the level change between the first and the second half?
- *
- * Each half is cut into 10 batches, whose means are nearly independent even where neighbours are
- * not; the halves differ when the interval of the difference leaves out 0. In a long series the
- * smallest difference does that, so one within the tolerance is no drift.
- *
- * tolerance_ratio  of the mean of the first half; 0.05 lets 5 % pass
- * returns          false when n < 100: too few to batch
- * source           batch means: Law, Simulation Modeling and Analysis, 9.5.3; unequal variances:
- *                  Welch 1947, with the degrees of freedom of the smaller half (9), which errs
- *                  towards no drift
- */
-bool steady_drift(
-        const double *x, size_t n, double tolerance_ratio, struct steady_drift *ret) NODISCARD;
 
 #endif
