@@ -90,7 +90,7 @@ start_nginx() {
 	# those that are not refused at once are let through at 100 a second, so that each waits
 	start_nginx 'location / { if ($refused) { return 503; } limit_req zone=slow burst=20; try_files /hello =404; }'
 	echo hello >"$TEMP/hello"
-	venturi load --api http -c 8 -n 300 --warmup none -q --json "$TEMP/r.json" "$STANDIN_URL/"
+	venturi load --api http --metrics none -c 8 -n 300 --warmup none -q --json "$TEMP/r.json" "$STANDIN_URL/"
 	stop_standin
 	holds '($log | length) == 300 and .requests.attempted == 300 and .requests.retried == 0'
 	holds '.requests.ok == ($log | map(select(.status == 200)) | length) and .requests.ok > 150'
@@ -106,7 +106,8 @@ start_nginx() {
 
 @test "nginx: an open loop arrives as planned, by its access log" {
 	start_nginx 'location / { return 200 "hello\n"; }'
-	venturi load --api http --rate 200 --arrival constant -n 400 --warmup none -q --json "$TEMP/r.json" "$STANDIN_URL/"
+	venturi load --api http --metrics none --rate 200 --arrival constant -n 400 --warmup none -q \
+		--json "$TEMP/r.json" "$STANDIN_URL/"
 	stop_standin
 	holds '.requests.ok == 400 and ($log | length) == 400'
 	# gaps of 5 ms, by a clock of whole milliseconds
@@ -157,7 +158,7 @@ llama_counters() {
 			out_before=$(llama_counters llamacpp:tokens_predicted_total)
 			: >"$log"
 			venturi load --api $api $how -c 4 -n 40 --warmup none --input-tokens 48 --output-tokens 16 \
-				--tokenizer models/tales/tales-f32.gguf -q --json "$TEMP/r.json" "$STANDIN_URL"
+				--metrics "$STANDIN_URL/metrics" --tokenizer models/tales/tales-f32.gguf -q --json "$TEMP/r.json" "$STANDIN_URL"
 			wait_for 10 test "$(grep -ac "release: .* stop processing" "$log")" -ge 40
 			LOG="$TEMP/log.jsonl"
 			sed -nE 's/.*print_timing: .* (prompt eval|eval|total) time = +([0-9.]+) ms.*/{"what":"\1","ms":\2}/p' \
@@ -167,6 +168,10 @@ llama_counters() {
 				$(llama_counters llamacpp:tokens_predicted_total) - $out_before; 0; 0.01)"
 			holds "near(.throughput.input_tokens_per_s * .window.duration_s;
 				$(llama_counters llamacpp:prompt_tokens_total llamacpp:prompt_tokens_cached_total) - $in_before; 0; 0.01)"
+			# and what the run itself has read of these counters is the same
+			holds '(.server.signals | map({(.name): .delta}) | add) as $s | .window.duration_s as $t
+				| near($s.server_generation_tokens_per_s; $r.throughput.output_tokens_per_s * $t; 0; 0.01)
+					and near($s.server_prompt_tokens_per_s; $r.throughput.input_tokens_per_s * $t; 0; 0.01)'
 			# the text, and one token that begins it; a chat has its frame around it
 			[ $api = openai-chat ] || holds 'near(.throughput.input_tokens_per_s * .window.duration_s; 40 * 49; 0; 0.01)'
 			# its clock starts when a slot takes the request up, after HTTP, the tokenizer and the queue
