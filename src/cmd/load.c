@@ -46,7 +46,6 @@ static void on_progress(void *ctx, const struct load_progress *p)
 
 static struct ledger_run ledger_entry(const struct load_run *r, struct str json)
 {
-	static const char *const verdicts[] = { "ok", "limited", "unknown" };
 	const struct hist *latency = &r->metrics[LOAD_LATENCY];
 	return (struct ledger_run){
 		.kind = "load",
@@ -55,7 +54,7 @@ static struct ledger_run ledger_entry(const struct load_run *r, struct str json)
 		.api = r->api,
 		.model = r->model,
 		.partial = r->partial,
-		.verdict = verdicts[r->client.verdict],
+		.verdict = load_client_verdict_names[r->client.verdict],
 		.requests_per_s = r->throughput.requests_per_s,
 		.p50_ms = latency->n ? (double)hist_quantile(latency, 0.5) / 1e6 : NAN,
 		.p99_ms = quantile_enough(latency->n, 0.99) ? (double)hist_quantile(latency, 0.99) / 1e6 : NAN,
@@ -92,7 +91,7 @@ static int judge(const struct load_run *r)
 			r->first_error ? r->first_error : _("nothing was answered in time"));
 		return ERR_INVALID;
 	}
-	if (r->client.verdict == LOAD_CLIENT_LIMITED) {
+	if (r->client.verdict == LOAD_CLIENT_LIMITED || r->client.verdict == LOAD_CLIENT_INVALID) {
 		cmd_warn(_("the measurement is invalid: %s"), r->client.why);
 		return ERR_INVALID;
 	}
@@ -137,7 +136,7 @@ static bool measure(const struct load_options *options, const struct load_server
 		load_server_finish(watched.server, run, ok ? r : NULL);
 	}
 	if (ok)
-		load_self_check(load, &shape, run, r);
+		load_self_check(load, &shape, &hooks, run, r);
 	load_close(load);
 	cmd_progress_clear();
 	return ok;

@@ -114,11 +114,12 @@ bool load_null_ceiling(struct load *load, int64_t concurrency, struct arena *run
 	double *ret_per_s, struct err *err) NODISCARD;
 
 /*
- * Was the generator the limit? Fills client.verdict and .why of a run made with this shape; when
- * something is suspicious, the ceiling is measured too.
+ * Was the generator the limit? Fills client.checks, .verdict and .why of a run made with this
+ * shape; when something is suspicious, the ceiling is measured too, and when that does not decide,
+ * a second generator is set beside this one, each with half the load (client.halved).
  */
-void load_self_check(struct load *load, const struct load_shape *shape, struct arena *run,
-	struct load_run *r);
+void load_self_check(struct load *load, const struct load_shape *shape,
+	const struct load_hooks *hooks, struct arena *run, struct load_run *r);
 
 /* What load_open settled on. */
 const char *load_api(const struct load *load);

@@ -6,13 +6,14 @@
 
 #include "base/clock.h"
 #include "base/i18n.h"
+#include "load/observer.h"
+#include "load/own_limits.h"
 #include "load/pulse.h"
 #include "stats/steady.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
-#include <sys/resource.h>
 
 static const int64_t tick_ns = 10 * NS_PER_MS;
 /* Once the window is open; each look costs the thread that is measured some 50 us. */
@@ -24,9 +25,6 @@ static const int64_t gone_after_ns = 5 * NS_PER_S;
 static const int64_t backlog_every_ns = 250 * NS_PER_MS;
 static const int64_t backlog_window_max_ns = 2 * NS_PER_S;
 static const int64_t never_good_after_ns = 2 * NS_PER_S;
-
-/* Descriptors for all but the connections: standard streams, loops, files of the system. */
-enum { FILES_BESIDES = 32 };
 
 /* Requests whose ends show that the service has filled. */
 enum { FILLING = 32 };
@@ -41,6 +39,7 @@ struct control {
 	struct load_shared *shared;
 	struct worker *workers;
 	struct load_run planned; /* as it is described before it has begun */
+	struct observer observer;
 	int64_t n_checked; /* early completions at the last search for the steady state */
 	int64_t last_progress_ns;
 	int64_t drain_until_ns;
@@ -60,28 +59,6 @@ int load_n_threads(const struct load *load, const struct load_shape *shape)
 	if (shape->rate_per_s <= 0 && n > shape->concurrency)
 		n = shape->concurrency;
 	return (int)(n > LOAD_THREADS_MAX ? LOAD_THREADS_MAX : n < 1 ? 1 : n);
-}
-
-/* Every connection is a descriptor: the soft limit is raised to the hard one. */
-static void raise_file_limit(void)
-{
-	struct rlimit limit;
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-	}
-}
-
-static bool check_file_limit(int64_t connections, struct err *err)
-{
-	struct rlimit limit;
-	raise_file_limit();
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
-		limit.rlim_cur >= (rlim_t)connections + FILES_BESIDES)
-		return true;
-	err_set(err, ERR_SYSTEM, _("%lld connections need more open files than the limit of %llu"),
-		(long long)connections, (unsigned long long)limit.rlim_cur);
-	return err_hint(err, _("raise it with 'ulimit -n' or lower '--concurrency' or '--max-in-flight'"));
 }
 
 static void open_window(struct control *c, int64_t now_ns)
@@ -344,6 +321,7 @@ static void control_loop(struct control *c)
 		if (shared->phase == PHASE_DRAIN && now >= c->drain_until_ns)
 			atomic_store(&shared->phase, PHASE_STOP);
 		tell_window(c, shared->phase != PHASE_RUN);
+		observer_tick(&c->observer, shared, c->workers, now);
 		show_progress(c, now);
 	}
 	tell_window(c, true);
@@ -477,9 +455,8 @@ bool load_measure(struct load *load, const struct load_shape *shape, const struc
 	struct recorder *recorder;
 	char started_at[32];
 	time_t wall = time(NULL);
-	/* Every request may be under way at any of the targets. */
-	int64_t at_a_time = shape->rate_per_s > 0 ? shape->max_in_flight : shape->concurrency;
-	if (!check_file_limit(at_a_time * load->n_targets, err))
+	const struct own_limits limits = own_limits_read(&load->targets[0].conn);
+	if (!own_limits_allow(&limits, shape, load->n_targets, err))
 		return false;
 	strftime(started_at, sizeof(started_at), "%Y-%m-%dT%H:%M:%SZ", gmtime(&wall));
 	c.planned.started_at = started_at;
@@ -508,6 +485,7 @@ bool load_measure(struct load *load, const struct load_shape *shape, const struc
 		judge_window(&c, &r);
 		load_summarize(load, c.shared, c.workers, run, &r);
 		r.window.start_ns = c.shared->window_start_ns;
+		observer_fill(&c.observer, c.shared, c.workers, run, &r);
 		*ret_run = r;
 	}
 	for (int i = 0; i < c.shared->n_threads; i++)

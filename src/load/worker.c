@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/units.h"
+#include "load/own_limits.h"
 #include "net/loop.h"
 
 #include <errno.h>
@@ -37,7 +38,9 @@ struct slot {
 	struct buf written;  /* the request, where it is made for this slot */
 	int64_t arrival;     /* open loop: number of the request among the planned ones */
 	int64_t connect_ns;  /* when the connection under way was started */
+	int64_t index;       /* among the slots of the thread */
 	int64_t answers;     /* on this connection */
+	int64_t read_bytes;  /* likewise */
 	bool is_new;         /* had no connection yet */
 	int64_t connection;  /* its number among those of the thread, from 1; 0: none yet */
 	bool restamp;        /* the connection was made for the run, not for this request */
@@ -107,6 +110,12 @@ static void list_remove(struct slot_list *list, struct slot *s)
 	s->prev = s->next = NULL;
 }
 
+static void close_connection(struct engine *e, struct slot *s)
+{
+	e->w->gauge.closed += s->conn.fd >= 0;
+	conn_close(&s->conn);
+}
+
 /* ---- one request: its end ---- */
 
 static void keep_record(struct engine *e, const struct slot *s, int outcome, int64_t end_ns)
@@ -161,9 +170,9 @@ static void fail(struct engine *e, struct slot *s, enum load_failure kind, const
 	counts_failure(e->counts, e->shared, &s->x, kind, why, now_ns);
 	keep_record(e, s, RECORDS_FAILED + (int)kind, now_ns);
 	if (!keep_connection)
-		conn_close(&s->conn);
-	/* A service that is gone must not be hammered. */
-	if (kind == LOAD_FAIL_CONNECT || kind == LOAD_FAIL_TLS)
+		close_connection(e, s);
+	/* A service that is gone must not be hammered, nor a client that is at its limits. */
+	if (kind == LOAD_FAIL_CONNECT || kind == LOAD_FAIL_TLS || kind == LOAD_FAIL_CLIENT)
 		pause_slot(e, s, now_ns);
 	else
 		next_request(e, s, now_ns);
@@ -187,7 +196,7 @@ static void complete(struct engine *e, struct slot *s, int64_t now_ns, bool clea
 	counts_success(e->counts, e->shared, &s->x, now_ns);
 	keep_record(e, s, RECORDS_OK, now_ns);
 	if (close)
-		conn_close(&s->conn);
+		close_connection(e, s);
 	next_request(e, s, now_ns);
 }
 
@@ -215,12 +224,20 @@ static void start_connection(struct engine *e, struct slot *s, int64_t now_ns)
 		.quickack = e->shared->shape->quickack,
 		.timestamps = true,
 	};
+	char why[320];
 	s->answers = 0;
 	s->connection = ++e->n_connections;
+	s->read_bytes = 0;
 	s->connect_ns = now_ns;
-	if (!conn_start(&s->conn, &e->shared->targets[s->x.target].conn, options, &err) ||
-		!loop_add(&e->loop, s->conn.fd, s, &err)) {
-		fail(e, s, LOAD_FAIL_CONNECT, err.text, now_ns, false);
+	if (!conn_start(&s->conn, &e->shared->targets[s->x.target].conn, options, &err)) {
+		bool own = own_limits_explain(s->conn.error, why, sizeof(why));
+		fail(e, s, own ? LOAD_FAIL_CLIENT : LOAD_FAIL_CONNECT, own ? why : err.text, now_ns,
+			false);
+		return;
+	}
+	gauge_opened(&e->w->gauge, s->index, s->conn.fd);
+	if (!loop_add(&e->loop, s->conn.fd, s, &err)) {
+		fail(e, s, LOAD_FAIL_CLIENT, err.text, now_ns, false);
 		return;
 	}
 	if (load_in_window(e->shared, now_ns))
@@ -291,7 +308,7 @@ static bool retry(struct engine *e, struct slot *s)
 {
 	if (s->answers == 0 || s->got_bytes || s->retried)
 		return false;
-	conn_close(&s->conn);
+	close_connection(e, s);
 	s->retried = true;
 	e->counts->retried += s->x.in_window;
 	s->out = s->request;
@@ -397,7 +414,7 @@ static bool take_bytes(struct engine *e, struct slot *s, struct str bytes, int64
 static void ended(struct engine *e, struct slot *s, enum conn_result result)
 {
 	if (s->state != SLOT_BUSY) {
-		conn_close(&s->conn);
+		close_connection(e, s);
 		return;
 	}
 	if (result == CONN_END && s->got_bytes && exchange_end(&s->x) == EXCHANGE_DONE) {
@@ -425,9 +442,11 @@ static void read_all(struct engine *e, struct slot *s, bool ending)
 		}
 		if (s->state != SLOT_BUSY) {
 			/* Bytes that nobody asked for. */
-			conn_close(&s->conn);
+			close_connection(e, s);
 			return;
 		}
+		s->read_bytes += (int64_t)n;
+		e->w->gauge.bytes_read += (int64_t)n;
 		bool plain = !s->conn.ssl;
 		take_bytes(e, s, (struct str){ e->input, n }, kernel_ns);
 		if (s->conn.fd != fd || s->conn.state != CONN_OPEN)
@@ -474,7 +493,8 @@ static struct slot *new_slot(struct engine *e, int target)
 		e->chunks[e->n_chunks++] = mem_zeroed(SLOT_CHUNK, sizeof(struct slot));
 	}
 	struct slot *s = &e->chunks[e->n_slots / SLOT_CHUNK][e->n_slots % SLOT_CHUNK];
-	e->n_slots++;
+	s->index = e->n_slots++;
+	e->w->gauge.n_slots = e->n_slots;
 	s->conn.fd = -1;
 	s->is_new = true;
 	s->x.target = target;
@@ -576,20 +596,28 @@ static void expire(struct engine *e, int64_t now_ns)
 	}
 }
 
+static void stop_cpu(struct engine *e, int64_t now_ns)
+{
+	if (!e->cpu_started || e->cpu_stopped)
+		return;
+	e->counts->cpu_ns = clock_thread_cpu_ns() - e->cpu_start_ns;
+	e->counts->wall_ns = now_ns - e->wall_start_ns;
+	gauge_close_window(&e->w->gauge);
+	e->cpu_stopped = true;
+}
+
 /* CPU and wall time of this thread inside the window. */
 static void book_cpu(struct engine *e, int64_t now_ns)
 {
 	if (!e->cpu_started && now_ns >= load_window_start(e->shared)) {
+		gauge_open_window(&e->w->gauge);
 		e->cpu_start_ns = clock_thread_cpu_ns();
 		e->wall_start_ns = now_ns;
 		e->cpu_started = true;
 	}
 	bool over = now_ns >= load_window_end(e->shared) || (e->exhausted && e->counts->n_busy == 0);
-	if (e->cpu_started && !e->cpu_stopped && over) {
-		e->counts->cpu_ns = clock_thread_cpu_ns() - e->cpu_start_ns;
-		e->counts->wall_ns = now_ns - e->wall_start_ns;
-		e->cpu_stopped = true;
-	}
+	if (over)
+		stop_cpu(e, now_ns);
 }
 
 static int64_t next_deadline(const struct engine *e, int64_t now_ns)
@@ -640,7 +668,9 @@ static void run_loop(struct engine *e)
 		expire(e, now);
 		if (is_finished(e))
 			break;
-		int n = loop_wait(&e->loop, next_deadline(e, now));
+		int64_t deadline = next_deadline(e, now);
+		int n = loop_wait(&e->loop, deadline);
+		gauge_turn(&e->w->gauge, e->shared, e->loop.wait_from_ns, deadline, clock_now_ns());
 		for (int i = 0; i < n; i++)
 			on_event(e, e->loop.events[i].data.ptr, e->loop.events[i].events);
 	}
@@ -648,10 +678,7 @@ static void run_loop(struct engine *e)
 	counts_levels(e->counts, e->shared, now);
 	counts_slice(e->counts, e->shared, INT64_MAX);
 	book_cpu(e, now);
-	if (e->cpu_started && !e->cpu_stopped) {
-		e->counts->cpu_ns = clock_thread_cpu_ns() - e->cpu_start_ns;
-		e->counts->wall_ns = now - e->wall_start_ns;
-	}
+	stop_cpu(e, now);
 }
 
 static void close_slots(struct engine *e)
@@ -665,7 +692,9 @@ static void close_slots(struct engine *e)
 			keep_record(e, s, RECORDS_CENSORED, now);
 		}
 		e->w->connections_served += s->served;
-		conn_close(&s->conn);
+		if (s->conn.state == CONN_OPEN && !s->conn.ssl)
+			gauge_compare_bytes(&e->w->gauge, s->conn.fd, s->read_bytes);
+		close_connection(e, s);
 		exchange_release(&s->x);
 		buf_release(&s->written);
 	}
@@ -724,6 +753,7 @@ void worker_init(struct worker *w, struct load_shared *shared, int index, int64_
 {
 	*w = (struct worker){ .shared = shared, .index = index, .n_slots = n_slots };
 	counts_init(&w->counts, shared->n_targets, run);
+	gauge_init(&w->gauge, run);
 }
 
 void worker_release(struct worker *w)

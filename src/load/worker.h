@@ -7,6 +7,7 @@
 #define VENTURI_LOAD_WORKER_H
 
 #include "load/counts.h"
+#include "load/gauge.h"
 #include "load/shared.h"
 
 struct worker {
@@ -15,6 +16,7 @@ struct worker {
 	int64_t n_slots; /* closed loop: connections of this worker */
 	pthread_t thread;
 	struct load_counts counts;
+	struct gauge gauge;
 	struct err err; /* the worker could not start */
 	bool failed;
 	int64_t connections_served;

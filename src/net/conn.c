@@ -187,8 +187,9 @@ static bool open_socket(struct conn *c, const struct conn_target *target, struct
 	int on = 1;
 	c->fd = socket(target->family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (c->fd < 0) {
-		err_set(err, ERR_SYSTEM, _("cannot open a socket: %s"), strerror(errno));
-		if (errno == EMFILE)
+		c->error = errno;
+		err_set(err, ERR_SYSTEM, _("cannot open a socket: %s"), strerror(c->error));
+		if (c->error == EMFILE)
 			err_hint(err, _("raise the limit of open files with 'ulimit -n'"));
 		c->state = CONN_CLOSED;
 		return false;
@@ -234,9 +235,11 @@ bool conn_start(struct conn *c, const struct conn_target *target, struct conn_op
 	}
 	if (is_connecting(c->fd, target))
 		return true;
+	int error = errno;
 	err_set(err, ERR_SYSTEM, _("cannot connect to '%s': %s"),
-		target->unix_socket ? target->unix_socket : target->host, strerror(errno));
+		target->unix_socket ? target->unix_socket : target->host, strerror(error));
 	conn_close(c);
+	c->error = error;
 	return false;
 }
 

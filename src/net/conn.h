@@ -56,6 +56,7 @@ struct conn {
 	SSL *ssl;
 	enum conn_state state;
 	struct conn_options options;
+	int error; /* errno of a conn_start that failed, else 0 */
 };
 
 enum conn_result {

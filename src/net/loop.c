@@ -48,7 +48,8 @@ int loop_wait(struct loop *loop, int64_t deadline_ns)
 		n = epoll_wait(loop->fd, loop->events, LOOP_EVENTS, -1);
 		return n > 0 ? n : 0;
 	}
-	int64_t left = deadline_ns - clock_now_ns();
+	loop->wait_from_ns = clock_now_ns();
+	int64_t left = deadline_ns - loop->wait_from_ns;
 	if (left < 0)
 		left = 0;
 	if (loop->no_pwait2) {

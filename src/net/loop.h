@@ -16,6 +16,7 @@ enum { LOOP_EVENTS = 256 };
 
 struct loop {
 	int fd; /* -1: closed */
+	int64_t wait_from_ns; /* when the last wait with a deadline began */
 	bool no_pwait2; /* the kernel is older than 5.11: deadlines round up to 1 ms */
 	struct epoll_event events[LOOP_EVENTS];
 };

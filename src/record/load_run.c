@@ -8,6 +8,14 @@ const char *const load_failure_names[LOAD_N_FAILURES] = {
 	[LOAD_FAIL_ERROR_EVENT] = "error_event",
 	[LOAD_FAIL_EMPTY] = "empty",
 	[LOAD_FAIL_TIMEOUT] = "timeout",
+	[LOAD_FAIL_CLIENT] = "client",
+};
+
+const char *const load_client_verdict_names[LOAD_N_CLIENT_VERDICTS] = {
+	[LOAD_CLIENT_OK] = "ok",
+	[LOAD_CLIENT_LIMITED] = "limited",
+	[LOAD_CLIENT_UNKNOWN] = "unknown",
+	[LOAD_CLIENT_INVALID] = "invalid",
 };
 
 const char *const load_metric_names[LOAD_N_METRICS] = {

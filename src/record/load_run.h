@@ -24,10 +24,11 @@ enum load_failure {
 	LOAD_FAIL_ERROR_EVENT,
 	LOAD_FAIL_EMPTY,
 	LOAD_FAIL_TIMEOUT,
+	LOAD_FAIL_CLIENT, /* the client's own machine refused: open files, ports */
 	LOAD_N_FAILURES,
 };
 
-/* "connect", "tls", "status", "stream_cut", "error_event", "empty", "timeout" */
+/* "connect", "tls", "status", "stream_cut", "error_event", "empty", "timeout", "client" */
 extern const char *const load_failure_names[LOAD_N_FAILURES];
 
 /* One metric of a run; the order is that of every table and of the JSON. */
@@ -139,7 +140,50 @@ struct load_goodput {
 	double attainment_ratio; /* good / attempted */
 };
 
-enum load_client_verdict { LOAD_CLIENT_OK, LOAD_CLIENT_LIMITED, LOAD_CLIENT_UNKNOWN };
+enum load_client_verdict {
+	LOAD_CLIENT_OK,
+	LOAD_CLIENT_LIMITED, /* the figures are the client's own */
+	LOAD_CLIENT_UNKNOWN,
+	LOAD_CLIENT_INVALID, /* the counts contradict each other */
+	LOAD_N_CLIENT_VERDICTS,
+};
+
+/* "ok", "limited", "unknown", "invalid" */
+extern const char *const load_client_verdict_names[LOAD_N_CLIENT_VERDICTS];
+
+/* One question of the self-check, answered by one number. */
+struct load_check {
+	const char *name;
+	const char *unit;
+	const char *source; /* of the limit */
+	double value;       /* NAN: not measured */
+	double limit;       /* NAN: none without the value */
+	bool ok;            /* true also where nothing was measured */
+	const char *why;    /* what is wrong, a sentence; NULL when ok */
+};
+
+struct load_thread {
+	double cpu_ratio;     /* CPU time / wall time, inside the window */
+	double waiting_ratio; /* ready to run, without a core / wall time; NAN when not told */
+};
+
+/* Bytes that lay in the kernel unread, sampled at moments that the load threads do not choose. */
+struct load_unread {
+	int64_t n; /* samples, each of one connection */
+	double mean_bytes;
+	int64_t max_bytes;
+	double wait_ms; /* how long a byte lay there: Little's law for bytes; NAN when not known */
+};
+
+/* Two generators with half the load each, against one with all of it. */
+struct load_halved {
+	int n;                 /* interleaved pairs; 0: not measured */
+	double requests_per_s; /* of the two together, mean */
+	double alone_per_s;    /* of the one, mean */
+	double ratio;          /* of the means */
+	bool apart;            /* every pair of two reached more than every single one */
+	const char *why;       /* what it says, or why it was not measured; NULL: no question */
+};
 
 struct load_client {
 	double cpu_s; /* of all load threads, inside the window */
@@ -152,6 +196,15 @@ struct load_client {
 	double achieved_per_s;
 	double little_ratio; /* mean in flight / (throughput x mean latency) */
 	double null_ceiling_per_s; /* NAN when it was not measured */
+	struct hist loop_lag;      /* how long each turn of an event loop kept everybody waiting */
+	const struct load_thread *per_thread; /* [threads] */
+	double waiting_ratio;      /* the largest of any thread; NAN when not told */
+	double wanted_ratio;       /* likewise of CPU and waiting together */
+	double steal_ratio;        /* of the machine's CPU time, taken by its host; NAN: not told */
+	struct load_unread unread;
+	struct load_halved halved;
+	const struct load_check *checks;
+	int n_checks;
 	enum load_client_verdict verdict;
 	const char *why;
 };
@@ -198,6 +251,14 @@ struct load_target_run {
 	struct hist latency; /* of the ok ones */
 };
 
+/* What was counted a second way; the self-check compares. */
+struct load_books {
+	int64_t completions, completions_ok; /* answers inside the window, whenever sent */
+	int64_t opened, closed;              /* connections of the whole run */
+	int64_t n_compared;  /* connections whose bytes the kernel counted too */
+	int64_t bytes_apart; /* by how many its count and the client's differ on those */
+};
+
 struct load_run {
 	bool partial; /* interrupted, or the target went away */
 	const char *started_at; /* UTC, ISO 8601 */
@@ -240,6 +301,7 @@ struct load_run {
 	struct load_client client;
 	struct load_transport transport;
 	struct load_records records;
+	struct load_books books;
 	struct load_second *series;
 	int64_t n_series;
 	const char *first_error; /* text of the first failure, NULL when there was none */

@@ -252,26 +252,103 @@ static void put_throughput(struct json *j, const struct load_run *r)
 	json_put_double_present(j, "tokens_per_event", r->tokens_per_event);
 }
 
+/* Of every thread, where there are several; the largest of them stands outside. */
+static void put_threads(struct json *j, const struct load_client *c)
+{
+	json_put_double(j, "waiting_ratio", c->waiting_ratio);
+	if (c->threads < 2 || !c->per_thread)
+		return;
+	json_key(j, "per_thread");
+	json_array_open(j);
+	for (int i = 0; i < c->threads; i++) {
+		json_object_open(j);
+		j->pretty = false;
+		json_put_double(j, "cpu_ratio", c->per_thread[i].cpu_ratio);
+		json_put_double(j, "waiting_ratio", c->per_thread[i].waiting_ratio);
+		json_object_close(j);
+		j->pretty = true;
+	}
+	json_array_close(j);
+}
+
+static void put_unread(struct json *j, const struct load_unread *u)
+{
+	if (u->n == 0)
+		return;
+	json_key(j, "unread_bytes");
+	json_object_open(j);
+	json_put_int(j, "n", u->n);
+	json_put_double(j, "mean", u->mean_bytes);
+	json_put_int(j, "max", u->max_bytes);
+	json_put_double(j, "wait_ms", u->wait_ms);
+	json_object_close(j);
+}
+
+static void put_halved(struct json *j, const struct load_halved *h)
+{
+	if (h->n == 0 && !h->why)
+		return;
+	json_key(j, "halved");
+	json_object_open(j);
+	json_put_int(j, "pairs", h->n);
+	json_put_double(j, "requests_per_s", h->n > 0 ? h->requests_per_s : NAN);
+	json_put_double(j, "alone_per_s", h->n > 0 ? h->alone_per_s : NAN);
+	json_put_double(j, "ratio", h->n > 0 ? h->ratio : NAN);
+	json_put_string(j, "why", h->why);
+	json_object_close(j);
+}
+
+static void put_check(struct json *j, const struct load_check *c)
+{
+	json_object_open(j);
+	j->pretty = false;
+	json_put_string(j, "name", c->name);
+	json_put_double(j, "value", c->value);
+	json_put_string(j, "unit", c->unit);
+	json_put_double(j, "limit", c->limit);
+	json_put_string(j, "source", c->source);
+	json_key(j, "ok");
+	if (isnan(c->value))
+		json_nil(j);
+	else
+		json_bool(j, c->ok);
+	json_put_string_present(j, "why", c->why);
+	json_object_close(j);
+	j->pretty = true;
+}
+
+static void put_checks(struct json *j, const struct load_client *c)
+{
+	if (c->n_checks == 0)
+		return;
+	json_key(j, "checks");
+	json_array_open(j);
+	for (int i = 0; i < c->n_checks; i++)
+		put_check(j, &c->checks[i]);
+	json_array_close(j);
+}
+
 static void put_client(struct json *j, const struct load_client *c)
 {
-	static const char *const verdicts[] = {
-		[LOAD_CLIENT_OK] = "ok",
-		[LOAD_CLIENT_LIMITED] = "limited",
-		[LOAD_CLIENT_UNKNOWN] = "unknown",
-	};
 	json_key(j, "client");
 	json_object_open(j);
 	json_put_int(j, "threads", c->threads);
 	json_put_double(j, "cpu_s", c->cpu_s);
 	json_put_double(j, "cpu_us_per_request", c->cpu_us_per_request);
 	json_put_double(j, "busiest_thread_ratio", c->busiest_thread_ratio);
+	put_threads(j, c);
+	json_put_double(j, "steal_ratio", c->steal_ratio);
 	put_hist(j, "lateness_ms", &c->lateness, NULL);
 	put_hist(j, "receive_delay_ms", &c->receive_delay, NULL);
+	put_hist(j, "loop_lag_ms", &c->loop_lag, NULL);
+	put_unread(j, &c->unread);
 	json_put_double(j, "offered_per_s", c->offered_per_s);
 	json_put_double(j, "achieved_per_s", c->achieved_per_s);
 	json_put_double(j, "little_ratio", c->little_ratio);
 	json_put_double(j, "null_ceiling_per_s", c->null_ceiling_per_s);
-	json_put_string(j, "verdict", verdicts[c->verdict]);
+	put_halved(j, &c->halved);
+	put_checks(j, c);
+	json_put_string(j, "verdict", load_client_verdict_names[c->verdict]);
 	json_put_string(j, "why", c->why);
 	json_object_close(j);
 }

@@ -12,6 +12,7 @@
 #include "text/chart.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { CELL = 24, N_BARS = 10, BAR_COLUMNS = 40, SPARK_COLUMNS = 60 };
 
@@ -263,6 +264,8 @@ static void print_verdict(const struct load_run *r, struct arena *tmp, struct bu
 	else if (r->client.verdict == LOAD_CLIENT_OK)
 		sentence = why ? arena_printf(tmp, _("Measurement ok: %s"), why)
 		               : _("Measurement ok: the client kept up with the load.");
+	else if (r->client.verdict == LOAD_CLIENT_INVALID)
+		sentence = arena_printf(tmp, _("Measurement invalid: %s"), why ? why : "-");
 	else if (r->client.verdict == LOAD_CLIENT_LIMITED)
 		sentence = why ? arena_printf(tmp, _("Measurement limited by the client: %s"), why)
 		               : _("Measurement limited by the client.");
@@ -447,6 +450,38 @@ static void add_client(struct fields *f, const struct load_client *c)
 		        layout_number(c->null_ceiling_per_s, a));
 }
 
+/* The checks that failed, but for the one that the verdict names already. */
+static void add_checks(struct fields *f, const struct load_client *client)
+{
+	char value[LAYOUT_NUMBER], limit[LAYOUT_NUMBER];
+	for (int i = 0; i < client->n_checks; i++) {
+		const struct load_check *c = &client->checks[i];
+		if (c->ok || !c->why)
+			continue;
+		const char *unit = strcmp(c->unit, "ms") == 0 ? " ms" : "";
+		layout_number(c->value, value);
+		layout_number(c->limit, limit);
+		if (client->why && strcmp(c->why, client->why) == 0)
+			fields_add(f, _("Check"), _("%s is %s%s, limit %s%s"), c->name, value, unit,
+			        limit, unit);
+		else
+			fields_add(f, _("Check"), _("%s is %s%s, limit %s%s: %s"), c->name, value,
+			        unit, limit, unit, c->why);
+	}
+}
+
+static void add_halved(struct fields *f, const struct load_halved *h)
+{
+	char two[LAYOUT_NUMBER], one[LAYOUT_NUMBER];
+	if (h->n > 0)
+		fields_add(f, _("Two clients"),
+		        _("%s req/s with half the load each, %s req/s alone (%d pairs)"),
+		        layout_number(h->requests_per_s, two), layout_number(h->alone_per_s, one),
+		        h->n);
+	else
+		fields_add_present(f, _("Two clients"), h->why);
+}
+
 static void add_target(struct fields *f, const struct load_run *r)
 {
 	const char *url = r->url ? r->url : "-", *api = r->api ? r->api : "-";
@@ -507,6 +542,8 @@ void report_load_text(const struct load_run *r, struct buf *out)
 	print_spark(r, &tmp, out);
 	report_server_text(r, &tmp, out);
 	add_client(&client, &r->client);
+	add_halved(&client, &r->client.halved);
+	add_checks(&client, &r->client);
 	if (client.n > 0)
 		buf_add_char(out, '\n');
 	fields_print(&client, 0, out);

@@ -127,7 +127,7 @@ static void this_machine_is_what_the_kernel_says_it_is(void)
 static void names_are_those_of_the_schemas(void)
 {
 	static const char *const failures[] = { "connect", "tls", "status", "stream_cut",
-		"error_event", "empty", "timeout" };
+		"error_event", "empty", "timeout", "client" };
 	static const char *const metrics[] = { "latency", "response", "ttfb", "ttft", "ttfo",
 		"itl", "worst_gap", "tpot" };
 	CHECK_INT(LOAD_N_FAILURES, ARRAY_LEN(failures));
