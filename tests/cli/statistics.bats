@@ -81,6 +81,7 @@ is() {
 # The first 200 requests take 50 ms, the others 20: at 16 a time for 0.65 s, at 4 a time for 2.5 s.
 
 @test "a warm-up ends when the service has warmed up, and the whole run is kept beside the window" {
+	# row 23 of docs/load.md
 	start_serve --simulate tests/data/simulate/cold.json
 	measure -c 16 -d 4s
 	is '.window.warmup_s > 0.6 and .window.warmup_requests > 200'
@@ -91,6 +92,7 @@ is() {
 }
 
 @test "a jump inside the window is found, dated and told" {
+	# row 28 of docs/load.md
 	start_serve --simulate tests/data/simulate/cold.json
 	measure -c 4 -d 8s --warmup none
 	is '.window.steady == false'
