@@ -178,6 +178,11 @@ static void record_tokens(struct load_counts *c, const struct exchange *x)
 	int64_t tokens = reply_output_tokens(reply, &source);
 	if (reply->input_tokens >= 0)
 		c->n_with_input++;
+	if (reply->input_tokens >= 0 && x->prompt_tokens > 0) {
+		c->n_input_checked++;
+		c->meant_input_tokens += x->prompt_tokens;
+		c->counted_input_tokens += reply->input_tokens;
+	}
 	/* The parts of a whole answer are results, such as embeddings; of a stream, tokens. */
 	if (tokens > 0 && (source != LOAD_TOKENS_EVENTS || x->first_token_ns))
 		c->by_source[source]++;

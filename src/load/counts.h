@@ -43,6 +43,8 @@ struct load_counts {
 	int64_t by_source[LOAD_N_TOKEN_SOURCES]; /* successes whose tokens rest on it */
 	int64_t told_tokens, told_events;        /* of streams that tell more than events */
 	int64_t n_with_input;
+	/* of those whose prompt's length is known */
+	int64_t n_input_checked, meant_input_tokens, counted_input_tokens;
 	int64_t reads_with_tokens, token_events;
 	int64_t connections_opened, server_closes;
 	/* under way now, since level_ns, and summed up over the window */

@@ -33,6 +33,7 @@ struct exchange {
 	struct reply reply;
 	int target;               /* which of the URLs */
 	int64_t ticket;           /* number of the request since the start */
+	int64_t prompt_tokens;    /* that the prompt was made of; 0: not known */
 	bool blocked;             /* was due while as many were under way as may be */
 	bool in_window;           /* sent inside the window: its times count */
 	int64_t planned_ns;

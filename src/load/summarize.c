@@ -66,6 +66,9 @@ static void add_counts(struct totals *t, const struct worker *w, struct load_run
 	to->told_tokens += from->told_tokens;
 	to->told_events += from->told_events;
 	to->n_with_input += from->n_with_input;
+	to->n_input_checked += from->n_input_checked;
+	to->meant_input_tokens += from->meant_input_tokens;
+	to->counted_input_tokens += from->counted_input_tokens;
 	to->reads_with_tokens += from->reads_with_tokens;
 	to->token_events += from->token_events;
 	to->connections_opened += from->connections_opened;
@@ -112,8 +115,15 @@ static const char *tokens_source(const struct load_counts *c, struct arena *run)
 	return text ? text : "none";
 }
 
-static void fill_tokens(struct arena *run, struct load_run *r, const struct load_counts *c)
+static void fill_tokens(const struct load *load, struct arena *run, struct load_run *r, const struct load_counts *c)
 {
+	double n = (double)c->n_input_checked;
+	r->input_check = (struct load_input_check){
+		.n = c->n_input_checked,
+		.meant_per_request = n > 0 ? (double)c->meant_input_tokens / n : NAN,
+		.counted_per_request = n > 0 ? (double)c->counted_input_tokens / n : NAN,
+		.exact = load->targets->workload.has_tokenizer,
+	};
 	r->tokens_source = tokens_source(c, run);
 	r->tokens_per_event =
 		c->told_events > 0 ? (double)c->told_tokens / (double)c->told_events : NAN;
@@ -332,7 +342,7 @@ void load_summarize(const struct load *load, const struct load_shared *shared,
 	r->window.duration_s = (double)(shared->window_end_ns - shared->window_start_ns) / 1e9;
 	load_describe(load, shared->shape, workers, shared->n_threads, run, r);
 	fill_requests(r, &t.c);
-	fill_tokens(run, r, &t.c);
+	fill_tokens(load, run, r, &t.c);
 	fill_throughput(load, shared->shape, r, &t.c);
 	fill_whole(shared->shape, workers, shared->n_threads, r, &t.c);
 	fill_client(shared->shape, shared, r, &t);

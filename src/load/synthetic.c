@@ -273,8 +273,10 @@ bool synthetic_build(struct builder *b, const struct dist *input, const struct d
 	}
 	if (!build_frames(b, w, &framed, err))
 		return false;
-	if (framed)
-		return !b->vocabulary.tokenizer || check_lengths(b, w, err);
+	if (framed) {
+		w->has_tokenizer = b->vocabulary.tokenizer;
+		return !w->has_tokenizer || check_lengths(b, w, err);
+	}
 	if (c->prefix_ratio > 0)
 		return err_set(err, ERR_USAGE, _("'--prefix-share' does not go with '--api %s'"),
 		        b->endpoint->name);

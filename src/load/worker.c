@@ -270,8 +270,9 @@ static bool take_ticket(struct engine *e, struct slot *s, int64_t due_ns)
 
 static void write_request(struct engine *e, struct slot *s)
 {
-	s->request = workload_request(&e->shared->targets[s->x.target].workload, s->x.ticket, s->arrival, e->shared->nonce,
-		&s->written);
+	const struct workload *w = &e->shared->targets[s->x.target].workload;
+	s->request = workload_request(w, s->x.ticket, s->arrival, e->shared->nonce, &s->written);
+	s->x.prompt_tokens = workload_input_tokens(w, s->x.ticket, s->arrival);
 	s->out = s->request;
 }
 

@@ -21,12 +21,22 @@ uint64_t workload_nonce(void)
 	return nonce;
 }
 
+static size_t prompt_of(const struct workload *w, int64_t ticket, int64_t arrival)
+{
+	return (size_t)(w->schedule ? arrival : ticket) % w->n_prompts;
+}
+
+int64_t workload_input_tokens(const struct workload *w, int64_t ticket, int64_t arrival)
+{
+	return w->n_prompts ? w->prompts[prompt_of(w, ticket, arrival)].input_tokens : 0;
+}
+
 struct str workload_request(const struct workload *w, int64_t ticket, int64_t arrival,
         uint64_t nonce, struct buf *scratch)
 {
 	if (w->n_prompts)
-		return synthetic_framed(w, (size_t)(w->schedule ? arrival : ticket) % w->n_prompts,
-		        ticket, nonce, scratch);
+		return synthetic_framed(
+		        w, prompt_of(w, ticket, arrival), ticket, nonce, scratch);
 	const struct workload_item *item = &w->items[(size_t)ticket % w->n];
 	return item->salt_at < 0 ? item->request : synthetic_salted(item, ticket, nonce, scratch);
 }

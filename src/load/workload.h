@@ -66,6 +66,7 @@ struct workload {
 	int64_t n_prefixes;
 
 	bool salted;
+	bool has_tokenizer; /* the lengths of prompts are exact */
 	uint64_t seed;
 	const char *input;  /* in words, for the fingerprint: "file:prompts.jsonl", "tokens:64" */
 	const char *output; /* likewise */
@@ -92,5 +93,8 @@ uint64_t workload_nonce(void);
  */
 struct str workload_request(const struct workload *w, int64_t ticket, int64_t arrival,
 	uint64_t nonce, struct buf *scratch);
+
+/* How many tokens the prompt of that request was made of; 0: not known. */
+int64_t workload_input_tokens(const struct workload *w, int64_t ticket, int64_t arrival);
 
 #endif

@@ -244,6 +244,14 @@ struct load_transport {
 	struct hist stream_share_pm; /* per streamed request with > 10 events: TTFT / latency in 1/1000 */
 };
 
+/* The service's count of input tokens beside what prompts were made of. */
+struct load_input_check {
+	int64_t n; /* requests of which both are known */
+	double meant_per_request;
+	double counted_per_request; /* with what the service adds: a first token, the frame of a chat */
+	bool exact; /* meant by the model's tokenizer; else estimated */
+};
+
 /* What came of one URL, where the load goes to several. */
 struct load_target_run {
 	const char *url;
@@ -297,6 +305,7 @@ struct load_run {
 	struct load_throughput throughput;
 	struct load_goodput goodput;
 	const char *tokens_source; /* of the output: "usage", "usage,events", ..., "none" */
+	struct load_input_check input_check;
 	double tokens_per_event;   /* NAN when unknown */
 	struct load_client client;
 	struct load_transport transport;

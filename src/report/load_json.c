@@ -232,6 +232,19 @@ static void put_requests(struct json *j, const struct load_run *r)
 	json_object_close(j);
 }
 
+static void put_input_check(struct json *j, const struct load_input_check *c)
+{
+	if (c->n == 0)
+		return;
+	json_key(j, "input_tokens");
+	json_object_open(j);
+	json_put_int(j, "n", c->n);
+	json_put_double(j, "meant_per_request", c->meant_per_request);
+	json_put_double(j, "counted_per_request", c->counted_per_request);
+	json_put_bool(j, "exact", c->exact);
+	json_object_close(j);
+}
+
 static void put_throughput(struct json *j, const struct load_run *r)
 {
 	json_key(j, "throughput");
@@ -250,6 +263,7 @@ static void put_throughput(struct json *j, const struct load_run *r)
 	}
 	json_put_string(j, "tokens_source", r->tokens_source);
 	json_put_double_present(j, "tokens_per_event", r->tokens_per_event);
+	put_input_check(j, &r->input_check);
 }
 
 /* Of every thread, where there are several; the largest of them stands outside. */

@@ -410,6 +410,25 @@ static void add_tokens(struct fields *f, const struct load_run *r)
 		per_event);
 }
 
+/* Beyond this the frame of a chat or a rough estimate is no longer the reason. */
+static const double input_tolerance = 0.1;
+
+static void add_input_check(struct fields *f, const struct load_input_check *c)
+{
+	char counted[LAYOUT_NUMBER], meant[LAYOUT_NUMBER];
+	if (c->n == 0 ||
+		fabs(c->counted_per_request - c->meant_per_request) <=
+			input_tolerance * c->meant_per_request)
+		return;
+	fields_add(f, _("Input"),
+		c->exact ? _("the service counts %s tokens a request, prompts were made of %s by the "
+			     "tokenizer: a frame around them, or another tokenizer") :
+			   _("the service counts %s tokens a request, prompts were made of about %s: "
+			     "'--tokenizer' makes them exact"),
+		layout_number(c->counted_per_request, counted),
+		layout_number(c->meant_per_request, meant));
+}
+
 static void add_goodput(struct fields *f, const struct load_run *r)
 {
 	char rate[LAYOUT_NUMBER], share[LAYOUT_NUMBER];
@@ -534,6 +553,7 @@ void report_load_text(const struct load_run *r, struct buf *out)
 	add_requests(&what, r);
 	add_rates(&what, r);
 	add_tokens(&what, r);
+	add_input_check(&what, &r->input_check);
 	add_goodput(&what, r);
 	fields_print(&what, 0, out);
 	print_targets(r, &tmp, out);

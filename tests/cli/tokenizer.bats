@@ -2,12 +2,14 @@
 # What venturi load does with --tokenizer. The service counts the tokens of each prompt itself.
 
 load helpers
+load serve_helpers
 
 setup() {
 	make_temp
 }
 
 teardown() {
+	stop_serve
 	[ -z "${PID-}" ] || kill "$PID" 2>/dev/null || true
 	remove_temp
 }
@@ -20,7 +22,7 @@ start_service() {
 		    protocol_version = "HTTP/1.1"
 		    def do_POST(self):
 		        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-		        n = len(body["prompt"].split(" "))
+		        n = len(body["prompt"].split(" ")) * int(os.environ.get("TOKENS_PER_WORD", "1"))
 		        print(n, file=counts, flush=True)
 		        reply = json.dumps({"choices": [{"text": "a", "finish_reason": "stop"}],
 		            "usage": {"prompt_tokens": n, "completion_tokens": 1}}).encode()
@@ -56,6 +58,29 @@ measure() {
 		[ "$status" -eq 0 ] || [ "$status" -eq 5 ]
 		[ "$(sort -u "$TEMP/counts")" = 40 ]
 	done
+}
+
+# Row 9 of docs/load.md: lengths by another tokenizer differ, and nobody sees it.
+@test "the result has the service's count of tokens beside the tokenizer's, and says when they differ" {
+	start_service
+	run measure --input-tokens 40 --tokenizer tests/data/tokenizers/gpt2.json --json "$TEMP/r.json"
+	jq -e '.input_tokens == {n: 20, meant_per_request: 40, counted_per_request: 40, exact: true}' "$TEMP/r.json"
+	[[ $output != *"the service counts"* ]]
+	kill "$PID"
+	rm "$TEMP/port"
+	TOKENS_PER_WORD=2 start_service
+	run measure --input-tokens 40 --tokenizer tests/data/tokenizers/gpt2.json --json "$TEMP/r.json"
+	jq -e '.input_tokens.counted_per_request == 80' "$TEMP/r.json"
+	[[ $output == *"the service counts 80 tokens a request, prompts were made of 40 by the tokenizer"* ]]
+}
+
+@test "a service with the same vocabulary counts what was meant, and the token that begins the text" {
+	start_serve --model models/tales/tales-f32.gguf
+	venturi load "$SERVE_URL/v1/completions" -n 10 -c 2 --warmup none --input-tokens uniform:5..50 \
+		--output-tokens 1 --tokenizer models/tales/tales-f32.gguf --check-client off -q --json "$TEMP/r.json"
+	stop_serve
+	jq -e '.input_tokens | .n == 10 and .exact
+		and .counted_per_request == .meant_per_request + 1' "$TEMP/r.json"
 }
 
 @test "a file that is no tokenizer is refused with its name and the reason" {
