@@ -5,6 +5,7 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -40,7 +41,8 @@ bool cmd_start(const struct cmd_usage *usage, const struct opt_table *own, size_
 	struct err err;
 	size_t n = 0;
 	*common = (struct cmd_common){ 0 };
-	for (; n < n_own && n < MAX_TABLES - 1; n++)
+	assert(n_own < MAX_TABLES);
+	for (; n < n_own; n++)
 		tables[n] = own[n];
 	tables[n++] = (struct opt_table){ common_rows, ARRAY_LEN(common_rows), common };
 	if (!opt_parse(tables, n, argc, argv, run, args, &err)) {
@@ -297,6 +299,10 @@ void cmd_progress_load(const char *what, const struct load_progress *p)
 	else if (p->expected > 0)
 		cmd_progress(_("%s: %lld of %lld requests, %s, %lld in flight, %lld failed"), what,
 			(long long)p->done, (long long)p->expected, rate, (long long)p->in_flight,
+			(long long)p->failed);
+	else if (isnan(p->expected_s))
+		cmd_progress(_("%s: %lld requests in %.0f s, %s, %lld in flight, %lld failed"), what,
+			(long long)p->done, p->elapsed_s, rate, (long long)p->in_flight,
 			(long long)p->failed);
 	else
 		cmd_progress(_("%s: %.0f of %.0f s, %s, %lld in flight, %lld failed"), what,

@@ -194,6 +194,7 @@ int cmd_load(int argc, char **argv)
 	load_options_init(&options);
 	const struct opt_table tables[] = {
 		{ load_workload_rows, load_n_workload_rows, &options },
+		{ load_session_rows, load_n_session_rows, &options },
 		{ load_shape_rows, load_n_shape_rows, &options },
 		{ load_window_rows, load_n_window_rows, &options },
 		{ load_server_rows, load_server_n_rows, &server },

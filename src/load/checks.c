@@ -98,7 +98,7 @@ static double counts_histograms(const struct subject *s)
 static double counts_throughput(const struct subject *s)
 {
 	const struct load_run *r = s->r;
-	int64_t ok = s->shape->requests > 0 ? r->requests.ok : r->books.completions_ok;
+	int64_t ok = load_ends_by_number(s->shape) ? r->requests.ok : r->books.completions_ok;
 	double shown = r->throughput.requests_per_s * r->window.duration_s;
 	return isfinite(shown) ? fabs(round(shown) - (double)ok) : NAN;
 }
@@ -133,10 +133,12 @@ static double achieved(const struct subject *s)
 {
 	const struct load_run *r = s->r;
 	double planned = r->client.offered_per_s * r->window.duration_s;
-	if (!is_open_loop(s) || s->shape->requests > 0 || r->max_in_flight > 0 || r->partial ||
+	/* what is planned is when sessions begin, where there are any */
+	int64_t begun = r->sessions ? r->sessions->started : r->requests.attempted;
+	if (!is_open_loop(s) || load_ends_by_number(s->shape) || r->max_in_flight > 0 || r->partial ||
 	        !(planned > 0))
 		return NAN;
-	return (double)r->requests.attempted / planned;
+	return (double)begun / planned;
 }
 
 /* Within one in a hundred, and within what chance does to arrivals: 4 standard deviations. */

@@ -17,6 +17,8 @@ struct target_counts {
 	struct hist latency;
 };
 
+struct session_counts;
+
 /* What one worker counted. Times in ns. */
 struct load_counts {
 	struct hist metrics[LOAD_N_METRICS];
@@ -56,6 +58,7 @@ struct load_counts {
 	struct target_counts *targets; /* [n_targets]; NULL where there is one target */
 	char first_error[320];
 	int64_t first_error_ns;
+	struct session_counts *sessions; /* NULL: single requests */
 	struct series series;
 };
 

@@ -165,6 +165,22 @@ void reply_reset(struct reply *reply)
 	frame_reset(&reply->frame);
 }
 
+void reply_keep_text(struct reply *reply, struct buf *text)
+{
+	buf_clear(text);
+	reply->text = text;
+}
+
+void reply_add_text(struct reply *reply, struct str raw)
+{
+	if (!reply->text)
+		return;
+	if (reply->text->len + raw.len <= REPLY_TEXT_MAX)
+		buf_add(reply->text, raw);
+	else
+		reply->text_cut = true;
+}
+
 void reply_fail(struct reply *reply, struct str text)
 {
 	size_t n = sizeof(reply->error_text) - 1;

@@ -47,11 +47,15 @@ struct reply {
 	int64_t visible_events; /* of those: with text or the call of a tool, not reasoning alone */
 	int64_t id_events;      /* of the token events: with token ids or logprobs */
 	int64_t id_tokens;      /* tokens in those, by ids or logprobs */
+	struct buf *text; /* where visible text goes, escapes unresolved; NULL: nowhere */
+	bool text_cut;    /* it was longer than REPLY_TEXT_MAX */
 	bool finished;          /* the protocol's finish marker was seen */
 	bool error;             /* an error inside a good HTTP status */
 	char error_text[200];
 	struct frame frame; /* of the events of the stream; says nothing itself */
 };
+
+enum { REPLY_TEXT_MAX = 16 * 1024 * 1024 }; /* bytes kept of one answer's text */
 
 enum { ENDPOINT_PATHS_MAX = 2, ENDPOINT_KEYS_MAX = 2 };
 
@@ -144,7 +148,14 @@ bool endpoint_streams(const struct endpoint *e, const char *url_path, bool wante
 const char *endpoint_path(const struct endpoint *e, const char *url_path, const char *model,
 	bool stream, struct arena *run);
 
+/* For the next answer, whose text is not kept. */
 void reply_reset(struct reply *reply);
+
+/* Keeps the text of the answer that comes; the buffer is emptied. */
+void reply_keep_text(struct reply *reply, struct buf *text);
+
+/* Keeps a piece of the text, if text is kept at all. */
+void reply_add_text(struct reply *reply, struct str raw);
 
 /* Keeps an error; the latest one counts. */
 void reply_fail(struct reply *reply, struct str text);

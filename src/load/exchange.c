@@ -10,6 +10,7 @@ void exchange_release(struct exchange *x)
 	sse_release(&x->sse);
 	ndjson_release(&x->lines);
 	buf_release(&x->body);
+	buf_release(&x->text);
 	free(x->recorded);
 	x->recorded = NULL;
 }
@@ -23,6 +24,8 @@ void exchange_begin(struct exchange *x, const struct endpoint *endpoint, int64_t
 	ndjson_reset(&x->lines);
 	buf_clear(&x->body);
 	reply_reset(&x->reply);
+	if (x->keeps_text)
+		reply_keep_text(&x->reply, &x->text);
 	x->planned_ns = planned_ns;
 	x->sent_ns = sent_ns;
 	x->first_byte_ns = x->first_token_ns = x->first_visible_ns = x->last_token_ns = 0;

@@ -31,6 +31,8 @@ struct exchange {
 	struct ndjson lines; /* where the stream is one of JSON lines */
 	struct buf body;
 	struct reply reply;
+	struct buf text;          /* of the answer, where it is kept */
+	bool keeps_text;
 	int target;               /* which of the URLs */
 	int64_t ticket;           /* number of the request since the start */
 	int64_t prompt_tokens;    /* that the prompt was made of; 0: not known */
@@ -58,7 +60,7 @@ enum exchange_result {
 
 void exchange_release(struct exchange *x);
 
-/* A new request on a connection; ticket, in_window and the stamps are the caller's. */
+/* A new request on a connection; keeps_text, ticket, in_window and the stamps are the caller's. */
 void exchange_begin(struct exchange *x, const struct endpoint *endpoint, int64_t planned_ns,
 	int64_t sent_ns, struct hist *gaps);
 

@@ -2,6 +2,7 @@
 
 #include "base/i18n.h"
 #include "base/rng.h"
+#include "load/session_plan.h"
 #include "text/json_scan.h"
 #include "token/tokenizer.h"
 
@@ -143,14 +144,14 @@ static void first_question(
 	}
 }
 
-/* As long an answer as was recorded, where a tokenizer can tell and nothing else was asked. */
-static void ask_recorded_length(struct builder *b, struct str answer, struct prompt *p)
+/* As long an answer as was recorded, where a tokenizer can tell and nothing else was asked; or 0. */
+static int64_t recorded_length(struct builder *b, struct str answer)
 {
 	AUTO(auto_buf) struct buf text = { 0 };
 	if (!b->vocabulary.tokenizer || b->config->output_tokens || !json_unescape(answer, &text) ||
-	        text.len == 0 || text.len > TOKENIZER_TEXT_BYTES_MAX)
-		return;
-	p->output_tokens = vocabulary_count(&b->vocabulary, buf_str(&text));
+		text.len == 0 || text.len > TOKENIZER_TEXT_BYTES_MAX)
+		return 0;
+	return vocabulary_count(&b->vocabulary, buf_str(&text));
 }
 
 /* A string of a line, its escapes resolved; nothing where the line has none. */
@@ -159,6 +160,13 @@ static bool take_string(struct str raw, struct buf *into, struct err *err)
 	buf_clear(into);
 	return !raw.s || json_unescape(raw, into) ||
 	       err_set(err, ERR_INPUT, _("a string with a wrong escape"));
+}
+
+static bool wrong_line(struct err *err)
+{
+	return err_set(err, ERR_INPUT,
+		_("not a JSON object with a 'prompt', 'text', 'input', 'messages', "
+		  "'conversations' or 'body'"));
 }
 
 /* *ret_skip becomes true for a conversation without a question. */
@@ -171,13 +179,13 @@ static bool line_to_prompt(
 		return true;
 	}
 	if (!read_fields(line, b->endpoint, &f))
-		return err_set(err, ERR_INPUT,
-		        _("not a JSON object with a 'prompt', 'text', 'input', 'messages', "
-		          "'conversations' or 'body'"));
+		return wrong_line(err);
 	struct str answer = { 0 };
 	if (!f.text.s)
 		first_question(f.conversation, &f.text, &answer);
-	ask_recorded_length(b, answer, p);
+	int64_t recorded = recorded_length(b, answer);
+	if (recorded > 0)
+		p->output_tokens = recorded;
 	*ret_skip = f.conversation.s && !f.text.s && !f.messages.s && !f.body.s;
 	if (!take_string(f.text, &b->text, err) || !take_string(f.query, &b->query, err))
 		return false;
@@ -194,6 +202,35 @@ static bool line_to_prompt(
 	p->body = f.body;
 	if (f.output_tokens > 0)
 		p->output_tokens = f.output_tokens;
+	return true;
+}
+
+/* A line as a session; the conversation has no turn where nobody asks anything. */
+static bool line_to_session(struct builder *b, struct str line, const struct dist *output,
+	struct rng *rng, struct conversation *c, struct err *err)
+{
+	bool messages = b->endpoint->takes_messages;
+	struct line_fields f = { 0 };
+	if (!read_fields(line, b->endpoint, &f))
+		return wrong_line(err);
+	if (f.body.s)
+		return err_set(err, ERR_INPUT, _("a 'body' is no conversation, which '--turns' needs"));
+	struct str list = f.messages.s ? f.messages : f.conversation;
+	if (list.s) {
+		if (!conversation_read(list, messages, b->run, c, err))
+			return false;
+	} else {
+		if (!take_string(f.text, &b->text, err))
+			return false;
+		conversation_of_text(buf_str(&b->text), messages, b->run, c);
+	}
+	for (size_t i = 0; i < c->n; i++) {
+		int64_t drawn = builder_tokens(dist_sample(output, rng));
+		int64_t recorded = recorded_length(b, c->turns[i].answer_raw);
+		c->turns[i].frame = (uint32_t)(f.output_tokens > 0 ?
+				builder_tokens((double)f.output_tokens) :
+				recorded > 0 ? recorded : drawn);
+	}
 	return true;
 }
 
@@ -264,6 +301,7 @@ static bool build_inputs(struct builder *b, const struct dist *output, struct in
 	struct str one;
 	struct rng rng;
 	rng_init(&rng, (uint64_t)b->config->seed);
+	w->items = arena_new_n(b->run, struct workload_item, n);
 	while (w->n < n && next_input(in, &one)) {
 		struct prompt p = { .output_tokens = builder_tokens(dist_sample(output, &rng)) };
 		bool skip = false;
@@ -276,6 +314,22 @@ static bool build_inputs(struct builder *b, const struct dist *output, struct in
 		w->n++;
 	}
 	return true;
+}
+
+static bool build_sessions(struct builder *b, const struct dist *output, struct inputs *in,
+	size_t n, struct workload *w, struct err *err)
+{
+	struct session_plan *p = w->sessions;
+	struct str one;
+	struct rng rng;
+	rng_init(&rng, (uint64_t)b->config->seed);
+	p->conversations = arena_new_n(b->run, struct conversation, n);
+	for (size_t i = 0; i < n && next_input(in, &one); i++) {
+		if (!line_to_session(b, one, output, &rng, &p->conversations[p->n], err))
+			return false;
+		p->n += p->conversations[p->n].n > 0;
+	}
+	return p->n == 0 || session_plan_frames(b, w, err);
 }
 
 bool input_build(struct builder *b, const struct dist *output, struct workload *w, struct err *err)
@@ -291,8 +345,8 @@ bool input_build(struct builder *b, const struct dist *output, struct workload *
 	bool ok = count_inputs(&in, &n, err);
 	if (ok && n > 0) {
 		in = first;
-		w->items = arena_new_n(b->run, struct workload_item, n);
-		ok = build_inputs(b, output, &in, n, w, err);
+		ok = w->sessions ? build_sessions(b, output, &in, n, w, err) :
+				   build_inputs(b, output, &in, n, w, err);
 	}
 	if (!ok)
 		return err_wrap(err, _("'%s', line %d"), path, in.number);

@@ -32,6 +32,9 @@ struct load_config {
 	const char *input_file;    /* --input */
 	const char *input_tokens;  /* --input-tokens */
 	const char *output_tokens; /* --output-tokens */
+	const char *turns;         /* --turns: "all", a distribution, or NULL: single requests */
+	const char *think;         /* --think: likewise, of durations */
+	const char *history;       /* --history: "own" or "recorded"; NULL: own */
 	const char *tokenizer;     /* --tokenizer: a file, or NULL */
 	double prefix_ratio;       /* --prefix-share: of each synthetic prompt */
 	int64_t n_prefixes;        /* --prefix-count; 0: one */
@@ -59,6 +62,7 @@ struct load_shape {
 	int64_t max_in_flight; /* open loop; 0: as many as needed */
 	int64_t duration_ns;  /* of the window; 0: until requests are done */
 	int64_t requests;     /* in the window; 0: until the duration has passed */
+	int64_t sessions;     /* likewise; those that began in the window are played to their end */
 	enum load_warmup warmup;
 	int64_t warmup_requests;
 	int64_t warmup_ns;
@@ -66,6 +70,12 @@ struct load_shape {
 	bool quickack;       /* acknowledge every segment at once (TCP_QUICKACK) */
 	bool new_connections; /* a connection of its own for every request */
 };
+
+/* Whether the window ends when so many requests or sessions are done, not by time. */
+static inline bool load_ends_by_number(const struct load_shape *shape)
+{
+	return shape->requests > 0 || shape->sessions > 0;
+}
 
 /* Shown while a measurement runs; called about twice a second from load_measure's own thread. */
 struct load_progress {

@@ -279,7 +279,9 @@ static void watch_backlog(struct control *c, int64_t now_ns)
 {
 	struct load_shared *shared = c->shared;
 	struct load_saturation found;
-	if (c->shape->rate_per_s <= 0 || !is_level(c->shape) || shared->phase != PHASE_RUN)
+	/* Sessions send more and longer requests until as many end as begin. */
+	bool fills = shared->targets->workload.sessions != NULL;
+	if (c->shape->rate_per_s <= 0 || !is_level(c->shape) || fills || shared->phase != PHASE_RUN)
 		return;
 	if (c->filled_ns == 0 && first_requests_ended(shared))
 		c->filled_ns = now_ns;
@@ -339,8 +341,8 @@ static void settle_window(struct control *c)
 	for (int i = 0; i < shared->n_threads; i++)
 		if (c->workers[i].counts.last_end_ns > last)
 			last = c->workers[i].counts.last_end_ns;
-	bool by_requests = c->shape->requests > 0 && !c->partial;
-	shared->window_end_ns = by_requests && last > shared->window_start_ns ? last : now;
+	bool by_number = load_ends_by_number(c->shape) && !c->partial;
+	shared->window_end_ns = by_number && last > shared->window_start_ns ? last : now;
 }
 
 /* Of a run by requests, until the last was sent: then the number in flight falls. */

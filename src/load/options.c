@@ -64,6 +64,25 @@ const struct opt load_workload_rows[] = {
 };
 const size_t load_n_workload_rows = ARRAY_LEN(load_workload_rows);
 
+const struct opt load_session_rows[] = {
+	{ OPT_HEADING, .help = N_("Conversations of several turns:") },
+	{ OPT(struct load_options, config.turns, OPT_STRING, 0, "turns", "DIST|all",
+		N_("sessions of so many requests, each of which holds what was said before; with "
+		   "--input its conversations, up to so many turns of them or all (default: single "
+		   "requests)")) },
+	{ OPT(struct load_options, config.think, OPT_STRING, 0, "think", "DIST",
+		N_("time between an answer and the next turn: 2s, uniform:1s..5s, normal:MEAN,SD, "
+		   "lognormal:2s,0.5, file:PATH (default none)")) },
+	{ OPT(struct load_options, config.history, OPT_CHOICE, 0, "history", "own|recorded",
+		N_("whose answers the following requests hold: the service's own (default), or those "
+		   "of --input")),
+		.choices = "own|recorded" },
+	{ OPT(struct load_options, sessions, OPT_INT, 0, "sessions", "N",
+		N_("number of sessions instead of a duration, each played to its end")),
+		.min = 1, .max = 1e12 },
+};
+const size_t load_n_session_rows = ARRAY_LEN(load_session_rows);
+
 const struct opt load_shape_rows[] = {
 	{ OPT_HEADING, .help = N_("How it is sent:") },
 	{ OPT(struct load_options, concurrency, OPT_INT, 'c', "concurrency", "N",
@@ -108,7 +127,7 @@ const struct opt load_window_rows[] = {
 	{ OPT(struct load_options, warmup, OPT_STRING, 0, "warmup", "auto|none|N|DURATION",
 		N_("discard the first requests: until throughput, requests in flight and latency have "
 		   "settled, none, N requests or a time "
-		   "(default auto; none with a schedule or a rate that changes)")) },
+		   "(default auto; none with a schedule, a rate that changes or --sessions)")) },
 	{ OPT(struct load_options, on_saturation, OPT_CHOICE, 0, "on-saturation", "stop|continue",
 		N_("with a level --rate: what to do once a backlog grows without end (default stop)")),
 		.choices = "stop|continue" },
@@ -170,6 +189,10 @@ static bool check_shape(const struct load_options *o, bool open_loop, bool sched
 			err) &&
 		exclude(o->duration_ns > 0, o->requests > 0,
 			_("'--duration' and '--requests' exclude each other"), err) &&
+		exclude(o->sessions > 0, o->duration_ns > 0 || o->requests > 0,
+			_("'--sessions' excludes '--duration' and '--requests'"), err) &&
+		exclude(o->sessions > 0, !o->config.turns, _("'--sessions' goes with '--turns'"),
+			err) &&
 		exclude(o->max_in_flight > 0, !open_loop,
 			_("'--max-in-flight' goes with '--rate' or '--arrival schedule'"), err) &&
 		exclude(o->time_scale != 1, !schedule,
@@ -188,9 +211,11 @@ static double schedule_rate(const struct schedule *s)
 /* What the user left open: a schedule is played to its end, anything else for a while. */
 static void fill_window(const struct load_options *o, struct load_shape *shape)
 {
-	if (o->duration_ns > 0 || o->requests > 0)
+	if (o->duration_ns > 0 || load_ends_by_number(shape))
 		return;
-	if (shape->arrival.schedule)
+	if (shape->arrival.schedule && o->config.turns)
+		shape->sessions = (int64_t)shape->arrival.schedule->n;
+	else if (shape->arrival.schedule)
 		shape->requests = (int64_t)shape->arrival.schedule->n;
 	else
 		shape->duration_ns = LOAD_DEFAULT_DURATION_S * NS_PER_S;
@@ -205,6 +230,7 @@ bool load_options_shape(const struct load_options *o, struct arena *run,
 		.duration_ns = o->duration_ns,
 		.requests = o->requests,
 		.stop_when_saturated = strcmp(o->on_saturation, "stop") == 0,
+		.sessions = o->sessions,
 	};
 	struct arrival_law *law = &shape.arrival;
 	if (!arrival_parse(o->arrival, o->time_scale, run, law, err))
@@ -217,8 +243,9 @@ bool load_options_shape(const struct load_options *o, struct arena *run,
 		return false;
 	if (schedule)
 		shape.rate_per_s = schedule_rate(law->schedule);
-	/* Nothing settles while the load changes. */
-	const char *warmup = schedule || law->n_knots > 0 ? "none" : "auto";
+	/* Nothing settles while the load changes, and so many sessions are to be played whole. */
+	bool whole = schedule || law->n_knots > 0 || shape.sessions > 0;
+	const char *warmup = whole ? "none" : "auto";
 	if (!parse_warmup(o->warmup ? o->warmup : warmup, &shape, err))
 		return false;
 	*ret_shape = shape;

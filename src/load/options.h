@@ -19,6 +19,7 @@ struct load_options {
 	int64_t max_in_flight;
 	int64_t duration_ns; /* 0: not given */
 	int64_t requests;    /* 0: not given */
+	int64_t sessions;    /* 0: not given */
 	const char *warmup; /* NULL: not given */
 	const char *on_saturation; /* "stop" or "continue" */
 };
@@ -31,6 +32,10 @@ void load_options_init(struct load_options *o);
 /* What is sent: API, model, prompts, headers, timeouts. Offsets into struct load_options. */
 extern const struct opt load_workload_rows[];
 extern const size_t load_n_workload_rows;
+
+/* Conversations of several turns, which not every command makes. */
+extern const struct opt load_session_rows[];
+extern const size_t load_n_session_rows;
 
 /* How it is sent: concurrency or rate. */
 extern const struct opt load_shape_rows[];

@@ -31,6 +31,7 @@ bool load_null_ceiling(struct load *load, int64_t concurrency, struct arena *run
 	if (!null_responder_start(&responder, err))
 		return false;
 	target.conn = responder.target;
+	target.workload.sessions = NULL; /* their first requests stay, more or less */
 	probe.targets = &target;
 	probe.n_targets = 1;
 	probe.endpoint = &endpoint_http; /* the requests stay, only the status is judged */
@@ -55,6 +56,8 @@ static void measure_second(struct load *load, const struct load_shape *shape,
 	if (shape->rate_per_s > 0)
 		halved->why =
 		        _("not measured: the rate is given, two generators would send the same");
+	else if (r->sessions)
+		halved->why = _("not measured: sessions last longer than its measurements");
 	else if (shape->requests > 0)
 		halved->why = _("not measured: a number of requests was asked for, and no more");
 	else if (shape->concurrency < 2)

@@ -61,6 +61,9 @@ struct load_shared {
 	_Atomic int64_t n_open;          /* in flight */
 	_Atomic int64_t open_at[LOAD_TARGETS_MAX]; /* of those; with LOAD_LEAST_OUTSTANDING only */
 	_Atomic int64_t n_done, n_failed, n_token_events; /* inside the window, for progress */
+	_Atomic int64_t n_sessions;        /* that were begun */
+	_Atomic int64_t n_window_sessions; /* of those inside the window, or meant to be */
+	_Atomic int64_t session_bytes;     /* of all histories */
 	_Atomic int64_t last_success_ns; /* 0: none yet */
 	_Atomic int64_t n_all_failed;    /* warm-up included */
 	_Atomic int64_t ok_latency_us;   /* sum over all that were ok, likewise */

@@ -4,6 +4,7 @@
 #include "load/internal.h"
 
 #include "base/clock.h"
+#include "load/session_counts.h"
 
 #include <math.h>
 #include <string.h>
@@ -134,8 +135,8 @@ static void fill_throughput(const struct load *load, const struct load_shape *sh
 {
 	double s = r->window.duration_s;
 	double per_event = isnan(r->tokens_per_event) ? 1 : r->tokens_per_event;
-	/* A run by requests has all its answers; one by time has those that came in time. */
-	int64_t ok = shape->requests > 0 ? c->ok : c->window_ok;
+	/* A run by number has all its answers; one by time has those that came in time. */
+	int64_t ok = load_ends_by_number(shape) ? c->ok : c->window_ok;
 	bool speaks_of_output = c->window_token_events > 0 || c->window_body_tokens > 0;
 	r->throughput = (struct load_throughput){
 		.requests_per_s = s > 0 ? (double)ok / s : 0,
@@ -177,7 +178,9 @@ static void fill_client(const struct load_shape *shape, const struct load_shared
 	client->busiest_thread_ratio = t->busiest_ratio;
 	client->threads = shared->n_threads;
 	client->offered_per_s = offered_per_s(shape, r);
-	client->achieved_per_s = s > 0 ? (double)c->attempted / s : 0;
+	/* What an open loop plans is when sessions begin, where there are any. */
+	int64_t begun = r->sessions && shape->rate_per_s > 0 ? r->sessions->started : c->attempted;
+	client->achieved_per_s = s > 0 ? (double)begun / s : 0;
 	client->little_ratio =
 		c->window_latency_s > 0 ? c->in_flight_integral_s / c->window_latency_s : NAN;
 	client->null_ceiling_per_s = NAN;
@@ -244,6 +247,12 @@ static void fill_config(const struct load *load, const struct load_shape *shape,
 	r->timeout_s = (double)load->config.timeout_ns / 1e9;
 }
 
+/* Whose answers the requests of a session hold. */
+static const char *history_text(const struct load *load)
+{
+	return load->targets->workload.sessions->own_answers ? "own" : "recorded";
+}
+
 static void fill_fingerprint(const struct load *load, struct arena *run, struct load_run *r)
 {
 	struct fingerprint *fp = &r->fingerprint;
@@ -270,6 +279,12 @@ static void fill_fingerprint(const struct load *load, struct arena *run, struct 
 		fingerprint_set(fp, run, "load.tensors", "%s", load->config.tensors);
 	fingerprint_set(fp, run, "load.output", "%s", r->output);
 	fingerprint_set(fp, run, "load.salt", "%s", load->targets->workload.salted ? "yes" : "no");
+	if (load->targets->workload.sessions) {
+		fingerprint_set(fp, run, "load.turns", "%s", load->config.turns);
+		fingerprint_set(fp, run, "load.think", "%s",
+			load->config.think ? load->config.think : "none");
+		fingerprint_set(fp, run, "load.history", "%s", history_text(load));
+	}
 	fingerprint_set(fp, run, "load.stream", "%s", r->stream ? "yes" : "no");
 	fingerprint_set(fp, run, "load.seed", "%lld", (long long)r->seed);
 	for (size_t i = 0; i < load->config.tags.n; i++) {
@@ -279,6 +294,22 @@ static void fill_fingerprint(const struct load *load, struct arena *run, struct 
 			STR_ARG(value));
 	}
 	fingerprint_host(fp, run, "");
+}
+
+static void fill_sessions(const struct load *load, const struct worker *workers, int n,
+	struct arena *run, struct load_run *r)
+{
+	if (!workers[0].counts.sessions)
+		return;
+	struct session_counts *all = arena_new(run, struct session_counts);
+	session_counts_init(all, run);
+	for (int i = 0; i < n; i++)
+		session_counts_merge(all, workers[i].counts.sessions);
+	struct load_sessions *s = session_counts_figures(all, run);
+	s->turns = load->config.turns;
+	s->think = load->config.think;
+	s->history = history_text(load);
+	r->sessions = s;
 }
 
 static void fill_first_latencies(const struct load_shared *shared, struct arena *run,
@@ -301,7 +332,7 @@ static void fill_whole(const struct load_shape *shape, struct worker *workers, i
 	for (int i = 0; i < n_threads; i++)
 		hist_merge(&whole->latency, &workers[i].counts.warmup_latency);
 	whole->duration_s = r->window.warmup_s + r->window.duration_s;
-	whole->ok = shape->requests > 0 ? whole->latency.n : c->early_ok + c->window_ok;
+	whole->ok = load_ends_by_number(shape) ? whole->latency.n : c->early_ok + c->window_ok;
 	whole->requests_per_s = whole->duration_s > 0 ? (double)whole->ok / whole->duration_s : 0;
 }
 
@@ -345,6 +376,7 @@ void load_summarize(const struct load *load, const struct load_shared *shared,
 	fill_tokens(load, run, r, &t.c);
 	fill_throughput(load, shared->shape, r, &t.c);
 	fill_whole(shared->shape, workers, shared->n_threads, r, &t.c);
+	fill_sessions(load, workers, shared->n_threads, run, r);
 	fill_client(shared->shape, shared, r, &t);
 	fill_transport(shared->shape, r, &t);
 	fill_first_latencies(shared, run, r);

@@ -1,22 +1,16 @@
 #include "load/synthetic.h"
 
 #include "base/i18n.h"
+#include "load/request_frame.h"
+#include "load/session_plan.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-static const char salt_mark[] = "v3ntur1salt0";
-_Static_assert(sizeof(salt_mark) == SALT_LEN + 1, "the mark is as long as a salt");
-
 enum {
-	LENGTH_DIGITS = 10, /* of a body: fewer get blanks before them, which HTTP allows */
-	CHECKED_MAX = 64,   /* prompts that are tokenized before the run */
+	CHECKED_MAX = 64, /* prompts that are tokenized before the run */
 	CHECKED_BYTES_MAX = 1 << 20,
 };
-
-/* What a part of a prompt is, for its key. */
-enum part { PART_UNIQUE, PART_PREFIX, PART_BLOCK };
 
 /* ---- while the load runs ---- */
 
@@ -27,49 +21,38 @@ static void write_salt(char *at, uint64_t key)
 		at[i] = digits[key & 31];
 }
 
-/* The text of prompt i: what it shares with others, then what it has alone. */
-static void add_text(
-        const struct workload *w, size_t i, int64_t ticket, uint64_t nonce, struct buf *out)
+void synthetic_text(const struct workload *w, size_t i, uint64_t number, uint64_t nonce,
+	struct buf *out)
 {
 	const struct schedule_row *row = w->schedule ? &w->schedule->rows[i] : NULL;
 	int64_t left = w->prompts[i].input_tokens;
 	uint64_t seed = w->salted ? nonce : w->seed;
-	uint64_t number = w->salted ? (uint64_t)ticket : i;
 	size_t start = out->len;
 	for (uint32_t b = 0; row && b < row->n_blocks && left > 0; b++) {
 		uint64_t id = (uint64_t)w->schedule->blocks[row->first_block + b];
 		int64_t n = left < w->schedule->block_tokens ? left : w->schedule->block_tokens;
-		prompt_text_add(
-		        &w->text, prompt_text_key(seed, PART_BLOCK, id), n, out->len == start, out);
+		prompt_text_add(&w->text, prompt_text_key(seed, PROMPT_BLOCK, id), n,
+			out->len == start, out);
 		left -= n;
 	}
 	if (w->prefix_ratio > 0) {
 		int64_t n = llround(w->prefix_ratio * (double)left);
-		uint64_t id =
-		        prompt_text_key(w->seed, PART_PREFIX, number) % (uint64_t)w->n_prefixes;
-		prompt_text_add(&w->text, prompt_text_key(seed, PART_PREFIX, id), n, true, out);
+		uint64_t id = prompt_text_key(w->seed, PROMPT_PREFIX, number) %
+			(uint64_t)w->n_prefixes;
+		prompt_text_add(&w->text, prompt_text_key(seed, PROMPT_PREFIX, id), n, true, out);
 		left -= n;
 	}
-	prompt_text_add(
-	        &w->text, prompt_text_key(seed, PART_UNIQUE, number), left, out->len == start, out);
+	prompt_text_add(&w->text, prompt_text_key(seed, PROMPT_UNIQUE, number), left,
+		out->len == start, out);
 }
 
-struct str synthetic_framed(
-        const struct workload *w, size_t i, int64_t ticket, uint64_t nonce, struct buf *out)
+struct str synthetic_framed(const struct workload *w, size_t i, int64_t ticket, uint64_t nonce,
+	struct buf *out)
 {
 	const struct workload_frame *f = &w->frames[w->prompts[i].frame];
-	char digits[LENGTH_DIGITS + 1];
-	buf_clear(out);
-	buf_add(out, f->before);
-	size_t length_at = out->len;
-	buf_add_blanks(out, LENGTH_DIGITS);
-	size_t body_at = out->len + f->head_rest;
-	buf_add(out, f->middle);
-	add_text(w, i, ticket, nonce, out);
-	buf_add(out, f->after);
-	snprintf(digits, sizeof(digits), "%*u", LENGTH_DIGITS, (unsigned)(out->len - body_at));
-	memcpy(out->s + length_at, digits, LENGTH_DIGITS);
-	return buf_str(out);
+	request_frame_open(f, out);
+	synthetic_text(w, i, w->salted ? (uint64_t)ticket : i, nonce, out);
+	return request_frame_close(f, out);
 }
 
 struct str synthetic_salted(
@@ -77,7 +60,7 @@ struct str synthetic_salted(
 {
 	buf_clear(out);
 	buf_add(out, item->request);
-	write_salt(out->s + item->salt_at, prompt_text_key(nonce, PART_UNIQUE, (uint64_t)ticket));
+	write_salt(out->s + item->salt_at, prompt_text_key(nonce, PROMPT_UNIQUE, (uint64_t)ticket));
 	return buf_str(out);
 }
 
@@ -118,7 +101,7 @@ static void write_words(
 {
 	buf_clear(text);
 	if (b->config->salt) {
-		buf_add(text, (struct str){ salt_mark, SALT_LEN });
+		buf_add(text, request_frame_mark);
 		n--;
 	}
 	prompt_text_add(t, key, n, text->len == 0, text);
@@ -135,14 +118,14 @@ static bool build_pool(struct builder *b, struct lengths *l, struct workload *w,
 	for (size_t i = 0; i < w->n; i++) {
 		struct prompt p = { 0 };
 		next_lengths(l, i, &p.input_tokens, &p.output_tokens);
-		write_words(b, &w->text, prompt_text_key(w->seed, PART_UNIQUE, i), p.input_tokens,
+		write_words(b, &w->text, prompt_text_key(w->seed, PROMPT_UNIQUE, i), p.input_tokens,
 		        &text);
 		p.text = buf_str(&text);
 		if (!builder_item(b, &p, &w->items[i], err))
 			return false;
 		if (w->salted)
 			w->items[i].salt_at =
-			        str_find(w->items[i].request, (struct str){ salt_mark, SALT_LEN });
+			        str_find(w->items[i].request, request_frame_mark);
 		if (i == 0)
 			w->n = pool_size(&w->items[0], constant);
 		if ((l->input_rows || l->output_rows) && w->n > s->n)
@@ -153,80 +136,18 @@ static bool build_pool(struct builder *b, struct lengths *l, struct workload *w,
 
 /* ---- requests framed ---- */
 
-/* Cuts a request around its length and its text; false when it is no frame around one text. */
-static bool cut_frame(struct str request, struct workload_frame *f)
-{
-	static const struct str name = STR_INIT("\r\nContent-Length: ");
-	const struct str mark = { salt_mark, SALT_LEN };
-	ptrdiff_t head = str_find(request, STR("\r\n\r\n"));
-	ptrdiff_t length = str_find(request, name), text = str_find(request, mark);
-	if (head < 0 || length < 0 || length > head || text < head)
-		return false;
-	size_t from = (size_t)length + name.len, to = from;
-	while (request.s[to] >= '0' && request.s[to] <= '9')
-		to++;
-	size_t end = (size_t)text + mark.len;
-	f->before = (struct str){ request.s, from };
-	f->middle = (struct str){ request.s + to, (size_t)text - to };
-	f->after = (struct str){ request.s + end, request.len - end };
-	f->head_rest = (size_t)head + 4 - to;
-	return str_find(f->after, mark) < 0;
-}
-
-/* ret_framed   false: the API's requests cannot be framed */
-static bool build_frame(struct builder *b, int64_t output_tokens, struct workload_frame *f,
-        bool *ret_framed, struct err *err)
-{
-	struct workload_item item;
-	const struct prompt p = {
-		.text = { salt_mark, SALT_LEN },
-		.input_tokens = 1,
-		.output_tokens = output_tokens,
-	};
-	if (!builder_item(b, &p, &item, err))
-		return false;
-	f->output_tokens = output_tokens;
-	*ret_framed = !b->endpoint->write_head && cut_frame(item.request, f);
-	return true;
-}
-
-static int by_number(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
-/* Sorted, each once; returns how many. */
-static size_t distinct(uint32_t *numbers, size_t n)
-{
-	size_t kept = 0;
-	qsort(numbers, n, sizeof(*numbers), by_number);
-	for (size_t i = 0; i < n; i++)
-		if (i == 0 || numbers[i] != numbers[kept - 1])
-			numbers[kept++] = numbers[i];
-	return kept;
-}
-
-/* One frame for each length of an answer; prompts hold that length, and then its frame. */
+/* Prompts hold the length of their answer, and then the frame for it. */
 static bool build_frames(struct builder *b, struct workload *w, bool *ret_framed, struct err *err)
 {
-	AUTO(auto_free) uint32_t *numbers = mem_realloc(NULL, w->n_prompts * sizeof(*numbers));
+	const struct prompt plain = { .text = request_frame_mark, .input_tokens = 1 };
+	const struct prompt around = w->sessions ? session_plan_around(w->sessions) : plain;
+	AUTO(auto_free) uint32_t *lengths = mem_realloc(NULL, w->n_prompts * sizeof(*lengths));
 	for (size_t i = 0; i < w->n_prompts; i++)
-		numbers[i] = w->prompts[i].frame;
-	size_t n = distinct(numbers, w->n_prompts);
-	if (n > WORKLOAD_FRAMES_MAX)
-		return err_set(err, ERR_INPUT, _("answers have more than %d different lengths"),
-		        WORKLOAD_FRAMES_MAX);
-	w->frames = arena_new_n(b->run, struct workload_frame, n);
-	*ret_framed = true;
-	for (size_t i = 0; i < n && *ret_framed; i++)
-		if (!build_frame(b, numbers[i], &w->frames[i], ret_framed, err))
-			return false;
-	for (size_t i = 0; i < w->n_prompts; i++) {
-		const uint32_t *at =
-		        bsearch(&w->prompts[i].frame, numbers, n, sizeof(*numbers), by_number);
-		w->prompts[i].frame = (uint32_t)(at - numbers);
-	}
+		lengths[i] = w->prompts[i].frame;
+	if (!request_frames_build(b, &around, lengths, w->n_prompts, w, ret_framed, err))
+		return false;
+	for (size_t i = 0; *ret_framed && i < w->n_prompts; i++)
+		w->prompts[i].frame = request_frame_find(w, w->prompts[i].frame);
 	return true;
 }
 
@@ -237,7 +158,7 @@ static bool check_lengths(const struct builder *b, const struct workload *w, str
 	size_t bytes = 0;
 	for (size_t i = 0; i < w->n_prompts && i < CHECKED_MAX && bytes < CHECKED_BYTES_MAX; i++) {
 		buf_clear(&text);
-		add_text(w, i, (int64_t)i, (uint64_t)b->config->seed, &text);
+		synthetic_text(w, i, i, (uint64_t)b->config->seed, &text);
 		bytes += text.len;
 		int64_t n = vocabulary_count(&b->vocabulary, buf_str(&text));
 		if (n != w->prompts[i].input_tokens)

@@ -19,6 +19,22 @@
 bool synthetic_build(struct builder *b, const struct dist *input, const struct dist *output,
         struct workload *w, struct err *err) NODISCARD;
 
+/* What a text is, for its key. */
+enum prompt_part {
+	PROMPT_UNIQUE,
+	PROMPT_PREFIX,
+	PROMPT_BLOCK,
+	PROMPT_LATER, /* of a later turn */
+};
+
+/*
+ * Appends the text of prompt i: what it shares with others, then what it has alone.
+ *
+ * number   makes it unlike the other texts of this measurement
+ */
+void synthetic_text(const struct workload *w, size_t i, uint64_t number, uint64_t nonce,
+	struct buf *out);
+
 /* Prompt i in its frame; the rest as workload_request. */
 struct str synthetic_framed(
         const struct workload *w, size_t i, int64_t ticket, uint64_t nonce, struct buf *out);

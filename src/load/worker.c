@@ -4,6 +4,8 @@
 #include "base/i18n.h"
 #include "base/units.h"
 #include "load/own_limits.h"
+#include "load/session.h"
+#include "load/session_counts.h"
 #include "net/loop.h"
 
 #include <errno.h>
@@ -23,7 +25,7 @@ static const int64_t idle_check_ns = 20 * NS_PER_MS; /* how often phases are loo
 static const int64_t stamp_max_ns = 5 * NS_PER_S;
 
 enum slot_state {
-	SLOT_IDLE,    /* no request */
+	SLOT_IDLE,    /* no request; in a closed loop its session may think */
 	SLOT_BUSY,    /* a request is under way */
 	SLOT_PAUSED,  /* the connection failed; tries again after a pause */
 };
@@ -33,6 +35,7 @@ struct slot {
 	struct conn conn;
 	struct exchange x;
 	enum slot_state state;
+	struct session *session; /* whose turn it is; NULL: none, or single requests */
 	struct str request;
 	struct str out;      /* what is left of it to send */
 	struct buf written;  /* the request, where it is made for this slot */
@@ -71,6 +74,7 @@ struct engine {
 	struct slot *idle[LOAD_TARGETS_MAX]; /* of each target */
 	int64_t n_taken;      /* slots that are not idle */
 	int next_target;
+	struct session_pool sessions;
 	struct arrival arrival;
 	int64_t next_due_ns;   /* INT64_MAX: no request is left */
 	int64_t next_arrival;  /* its number in the whole process */
@@ -148,12 +152,58 @@ static void put_idle(struct engine *e, struct slot *s)
 	e->n_taken--;
 }
 
+/*
+ * The session goes on: at once, or when it has thought. In a closed loop it keeps its place and its
+ * connection meanwhile, in an open one it has neither.
+ */
+static void next_turn(struct engine *e, struct slot *s, int64_t free_ns)
+{
+	struct session *session = s->session;
+	if (session->due_ns <= free_ns) {
+		dispatch(e, s, free_ns);
+		return;
+	}
+	session->place = s;
+	if (e->shared->shape->rate_per_s > 0) {
+		session->place = s->session = NULL;
+		put_idle(e, s);
+	}
+	session_think(&e->sessions, session);
+}
+
 /* The slot has nothing to do; in a closed loop its place is taken by the next request at once. */
 static void next_request(struct engine *e, struct slot *s, int64_t free_ns)
 {
+	if (s->session) {
+		next_turn(e, s, free_ns);
+		return;
+	}
 	put_idle(e, s);
 	if (e->shared->shape->rate_per_s <= 0)
 		dispatch(e, take_slot(e), free_ns);
+}
+
+/* Where the request was a turn of a session: the next one is made ready, or the session ends. */
+static void end_turn(struct engine *e, struct slot *s, bool ok, int64_t now_ns)
+{
+	struct session *session = s->session;
+	enum session_state state = SESSION_ABORTED;
+	if (!session)
+		return;
+	if (ok) {
+		session_counts_turn(e->counts->sessions, session, &s->x, now_ns);
+		state = session_answer(&e->sessions, session, buf_str(&s->x.text),
+			s->x.reply.text_cut, now_ns);
+	}
+	if (s->written.cap > SESSION_KEEP_BYTES)
+		buf_release(&s->written);
+	if (s->x.text.cap > SESSION_KEEP_BYTES)
+		buf_release(&s->x.text);
+	if (state == SESSION_GOES_ON)
+		return;
+	session_counts_end(e->counts->sessions, session, state);
+	session_end(&e->sessions, session);
+	s->session = NULL;
 }
 
 static void pause_slot(struct engine *e, struct slot *s, int64_t now_ns)
@@ -169,6 +219,7 @@ static void fail(struct engine *e, struct slot *s, enum load_failure kind, const
 	leave_busy(e, s, now_ns);
 	counts_failure(e->counts, e->shared, &s->x, kind, why, now_ns);
 	keep_record(e, s, RECORDS_FAILED + (int)kind, now_ns);
+	end_turn(e, s, false, now_ns);
 	if (!keep_connection)
 		close_connection(e, s);
 	/* A service that is gone must not be hammered, nor a client that is at its limits. */
@@ -195,6 +246,7 @@ static void complete(struct engine *e, struct slot *s, int64_t now_ns, bool clea
 	leave_busy(e, s, now_ns);
 	counts_success(e->counts, e->shared, &s->x, now_ns);
 	keep_record(e, s, RECORDS_OK, now_ns);
+	end_turn(e, s, true, now_ns);
 	if (close)
 		close_connection(e, s);
 	next_request(e, s, now_ns);
@@ -271,9 +323,22 @@ static bool take_ticket(struct engine *e, struct slot *s, int64_t due_ns)
 static void write_request(struct engine *e, struct slot *s)
 {
 	const struct workload *w = &e->shared->targets[s->x.target].workload;
-	s->request = workload_request(w, s->x.ticket, s->arrival, e->shared->nonce, &s->written);
-	s->x.prompt_tokens = workload_input_tokens(w, s->x.ticket, s->arrival);
+	s->request = s->session ? session_request(s->session, &s->written) :
+				  workload_request(w, s->x.ticket, s->arrival, e->shared->nonce,
+					  &s->written);
+	s->x.prompt_tokens =
+		s->session ? 0 : workload_input_tokens(w, s->x.ticket, s->arrival);
 	s->out = s->request;
+}
+
+/* Where there are sessions, the slot has or gets one; false when no other begins. */
+static bool has_session(struct engine *e, struct slot *s)
+{
+	if (!session_pool_used(&e->sessions))
+		return true;
+	if (!s->session)
+		s->session = session_start(&e->sessions, s->x.target, s->x.in_window);
+	return s->session != NULL;
 }
 
 /* Closed loop: planned_ns is when the slot came free. Open loop: when the request is due. */
@@ -282,9 +347,17 @@ static void dispatch(struct engine *e, struct slot *s, int64_t planned_ns)
 	struct load_shared *shared = e->shared;
 	bool open_loop = shared->shape->rate_per_s > 0;
 	int64_t now = clock_now_ns();
+	if (!s->session && session_pool_ended(&e->sessions)) {
+		put_idle(e, s);
+		return;
+	}
 	if (e->exhausted || shared->phase != PHASE_RUN || now >= load_window_end(e->shared) ||
 		!take_ticket(e, s, open_loop ? planned_ns : now)) {
 		e->exhausted = true;
+		return;
+	}
+	if (!has_session(e, s)) {
+		put_idle(e, s);
 		return;
 	}
 	s->restamp = s->is_new && !open_loop;
@@ -298,6 +371,8 @@ static void dispatch(struct engine *e, struct slot *s, int64_t planned_ns)
 		s->x.in_window ? &e->counts->metrics[LOAD_ITL] : NULL);
 	counts_busy(e->counts, shared, &s->x, now, 1);
 	counts_sent(e->counts, &s->x, now, planned_ns);
+	if (s->session)
+		session_counts_sent(e->counts->sessions, s->session, &s->x);
 	if (s->conn.fd < 0)
 		start_connection(e, s, now);
 	else
@@ -502,6 +577,8 @@ static struct slot *new_slot(struct engine *e, int target)
 	s->x.lane = e->lane;
 	if (e->lane && e->shared->endpoint->read_event)
 		s->x.recorded = recorder_gaps_new();
+	const struct session_plan *plan = e->shared->targets[target].workload.sessions;
+	s->x.keeps_text = plan && plan->own_answers;
 	return s;
 }
 
@@ -521,10 +598,8 @@ static int choose_target(struct engine *e)
 	return best;
 }
 
-/* A slot, and with it a connection, for one more request. */
-static struct slot *take_slot(struct engine *e)
+static struct slot *take_slot_at(struct engine *e, int target)
 {
-	int target = choose_target(e);
 	struct slot *s = e->idle[target];
 	e->n_taken++;
 	if (!s)
@@ -532,6 +607,12 @@ static struct slot *take_slot(struct engine *e)
 	e->idle[target] = s->next;
 	s->next = NULL;
 	return s;
+}
+
+/* A slot, and with it a connection, for one more request. */
+static struct slot *take_slot(struct engine *e)
+{
+	return take_slot_at(e, choose_target(e));
 }
 
 /* Open loop: whether one more request may be under way in this thread. */
@@ -553,6 +634,8 @@ static void plan_next(struct engine *e)
 /* Sends all arrivals that are due. */
 static void send_due(struct engine *e, int64_t now_ns)
 {
+	if (session_pool_ended(&e->sessions))
+		return;
 	while (!e->exhausted && e->next_due_ns <= now_ns) {
 		int64_t due = e->next_due_ns;
 		if (due >= load_window_end(e->shared)) {
@@ -569,7 +652,28 @@ static void send_due(struct engine *e, int64_t now_ns)
 		plan_next(e);
 		dispatch(e, s, due);
 	}
-	if (e->next_due_ns == INT64_MAX)
+	if (e->next_due_ns < INT64_MAX)
+		return;
+	if (session_pool_used(&e->sessions))
+		e->sessions.ended = true;
+	else
+		e->exhausted = true;
+}
+
+/* Sends the turns of sessions that have thought; in an open loop they may have to wait for room. */
+static void send_turns(struct engine *e, int64_t now_ns)
+{
+	struct session *session;
+	while (!e->exhausted && (session = session_first(&e->sessions)) && session->due_ns <= now_ns) {
+		if (!session->place && !has_room(e))
+			return;
+		session_wake(&e->sessions);
+		struct slot *s = session->place ? session->place : take_slot_at(e, session->target);
+		session->place = NULL;
+		s->session = session;
+		dispatch(e, s, session->due_ns);
+	}
+	if (session_pool_over(&e->sessions))
 		e->exhausted = true;
 }
 
@@ -627,6 +731,9 @@ static int64_t next_deadline(const struct engine *e, int64_t now_ns)
 	if (e->shared->shape->rate_per_s > 0 && !e->exhausted && e->next_due_ns > now_ns &&
 		e->next_due_ns < deadline)
 		deadline = e->next_due_ns;
+	const struct session *session = session_first(&e->sessions);
+	if (session && session->due_ns > now_ns && session->due_ns < deadline)
+		deadline = session->due_ns;
 	if (e->paused.first && e->paused.first->resume_ns < deadline)
 		deadline = e->paused.first->resume_ns;
 	if (e->busy.first && e->busy.first->x.sent_ns + e->shared->timeout_ns < deadline)
@@ -663,6 +770,7 @@ static void run_loop(struct engine *e)
 		counts_slice(e->counts, e->shared, now);
 		if (e->lane)
 			recorder_tick(e->lane, now);
+		send_turns(e, now);
 		if (e->shared->shape->rate_per_s > 0)
 			send_due(e, now);
 		resume_paused(e, now);
@@ -698,9 +806,12 @@ static void close_slots(struct engine *e)
 		close_connection(e, s);
 		exchange_release(&s->x);
 		buf_release(&s->written);
+		if (s->session && !s->session->place)
+			session_end(&e->sessions, s->session);
 	}
 	if (e->lane)
 		recorder_finish(e->lane);
+	session_pool_release(&e->sessions);
 	for (int64_t i = 0; i < e->n_chunks; i++)
 		free(e->chunks[i]);
 	free(e->chunks);
@@ -731,6 +842,8 @@ void *worker_run(void *arg)
 	};
 	/* The default slack of 50 us would make every planned moment late. */
 	prctl(PR_SET_TIMERSLACK, 1UL);
+	if (w->counts.sessions)
+		session_pool_init(&e->sessions, w->shared);
 	bool ready = loop_open(&e->loop, &w->err);
 	pass_gate(w->shared);
 	if (ready) {
@@ -755,6 +868,10 @@ void worker_init(struct worker *w, struct load_shared *shared, int index, int64_
 	*w = (struct worker){ .shared = shared, .index = index, .n_slots = n_slots };
 	counts_init(&w->counts, shared->n_targets, run);
 	gauge_init(&w->gauge, run);
+	if (!shared->targets[0].workload.sessions)
+		return;
+	w->counts.sessions = arena_new(run, struct session_counts);
+	session_counts_init(w->counts.sessions, run);
 }
 
 void worker_release(struct worker *w)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "load/input.h"
+#include "load/session_plan.h"
 #include "load/synthetic.h"
 #include "stats/dist.h"
 
@@ -159,7 +160,8 @@ bool workload_build(const struct load_config *config, const struct endpoint *end
 	        !parse_dist(in, run, &input, err, "--input-tokens") ||
 	        !parse_dist(out, run, &output, err, "--output-tokens"))
 		return false;
-	bool ok = open_text(&b, &w, err) && build_requests(&b, &input, &output, &w, err);
+	bool ok = session_plan_open(config, endpoint, run, &w.sessions, err) &&
+	          open_text(&b, &w, err) && build_requests(&b, &input, &output, &w, err);
 	w.input = input_words(config, endpoint, in, run);
 	bool recorded = config->schedule && config->schedule->has_lengths &&
 	                !config->output_tokens && !config->input_file;

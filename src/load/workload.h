@@ -35,6 +35,8 @@ enum {
 	WORKLOAD_TOKENS_MAX = 1 << 20, /* of one synthetic prompt */
 };
 
+struct session_plan;
+
 struct workload_item {
 	struct str request; /* head and body */
 	ptrdiff_t salt_at;  /* offset of the salt in the request; -1: none */
@@ -57,10 +59,13 @@ struct workload {
 	struct workload_item *items;
 	size_t n;
 	/* Or framed: taken in turn, or each for its row of the schedule. */
-	struct workload_frame *frames;
+	struct workload_frame *frames; /* sorted by output_tokens */
+	size_t n_frames;
 	struct workload_prompt *prompts;
 	size_t n_prompts; /* 0: none is framed */
 	const struct schedule *schedule;
+	/* Of whose turns those prompts are, or conversations of its own; NULL: single requests. */
+	struct session_plan *sessions;
 	struct prompt_text text;
 	double prefix_ratio; /* of a prompt's tokens; 0: nothing in common */
 	int64_t n_prefixes;

@@ -267,6 +267,31 @@ struct load_books {
 	int64_t bytes_apart; /* by how many its count and the client's differ on those */
 };
 
+enum { LOAD_TURNS_SHOWN = 10 }; /* the last one stands for those after it too */
+
+/* Turns of one number; those of requests that were sent inside the window and were good. */
+struct load_turn {
+	struct hist ttft, latency;
+	double input_tokens_mean; /* NAN where the service does not say */
+};
+
+/* Conversations of several turns. Those that began inside the window, unless it says otherwise. */
+struct load_sessions {
+	const char *turns, *think; /* as the user gave them; think NULL: none */
+	const char *history;       /* "own" or "recorded": whose answers later requests hold */
+	int64_t warmup;            /* began before the window */
+	int64_t started;           /* = completed + aborted + too_long + unfinished */
+	int64_t completed;
+	int64_t aborted;  /* by a request that failed */
+	int64_t too_long; /* the history, or all of them, grew over what is kept */
+	int64_t unfinished;
+	double turns_mean; /* of those that completed; NAN without any */
+	int64_t history_bytes_max; /* of the requests sent inside the window */
+	struct hist think_time;    /* from the end of an answer until the next request */
+	struct load_turn turns_by_number[LOAD_TURNS_SHOWN]; /* from the first */
+	struct hist later_ttft, later_latency; /* of all but the first turns */
+};
+
 struct load_run {
 	bool partial; /* interrupted, or the target went away */
 	const char *started_at; /* UTC, ISO 8601 */
@@ -311,6 +336,7 @@ struct load_run {
 	struct load_transport transport;
 	struct load_records records;
 	struct load_books books;
+	const struct load_sessions *sessions; /* NULL: single requests */
 	struct load_second *series;
 	int64_t n_series;
 	const char *first_error; /* text of the first failure, NULL when there was none */

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "report/layout.h"
+#include "report/load_sessions.h"
 #include "report/server.h"
 #include "stats/quantile.h"
 #include "text/json.h"
@@ -100,6 +101,11 @@ static void put_hist(struct json *j, const char *name, const struct hist *h, con
 		put_n_eff(j, h, n_eff);
 	put_needs(j, h);
 	json_object_close(j);
+}
+
+void load_json_hist(struct json *j, const char *name, const struct hist *h)
+{
+	put_hist(j, name, h, NULL);
 }
 
 static const char *metric_name(enum load_metric metric, char out[METRIC_NAME])
@@ -490,6 +496,7 @@ void report_load_json(const struct load_run *r, struct buf *out)
 		put_hist(&j, metric_name(i, name), &r->metrics[i], r->n_eff[i]);
 	put_hist(&j, "failed_latency_ms", &r->failed_latency, NULL);
 	put_throughput(&j, r);
+	load_sessions_json(&j, r);
 	put_client(&j, &r->client);
 	report_server_json(&j, r->server);
 	put_records(&j, &r->records);

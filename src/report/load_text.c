@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "report/layout.h"
+#include "report/load_sessions.h"
 #include "report/server.h"
 #include "stats/quantile.h"
 #include "text/chart.h"
@@ -280,11 +281,14 @@ static void add_load(struct fields *f, const struct load_run *r)
 {
 	char rate[LAYOUT_NUMBER];
 	if (r->concurrency > 0)
-		fields_add(f, _("Load"), _("closed loop, %lld requests at a time, seed %lld"),
+		fields_add(f, _("Load"),
+			r->sessions ? _("closed loop, %lld sessions at a time, seed %lld") :
+				      _("closed loop, %lld requests at a time, seed %lld"),
 		        (long long)r->concurrency, (long long)r->seed);
 	else
 		fields_add(f, _("Load"),
-		        _("open loop, %s requests a second, arrivals %s, seed %lld"),
+			r->sessions ? _("open loop, %s sessions a second, arrivals %s, seed %lld") :
+				      _("open loop, %s requests a second, arrivals %s, seed %lld"),
 		        layout_number(r->rate_per_s, rate), r->arrival ? r->arrival : "-",
 		        (long long)r->seed);
 	if (r->input && r->output)
@@ -439,8 +443,9 @@ static void add_goodput(struct fields *f, const struct load_run *r)
 	        layout_number(r->goodput.attainment_ratio * 100, share));
 }
 
-static void add_client(struct fields *f, const struct load_client *c)
+static void add_client(struct fields *f, const struct load_run *r)
 {
+	const struct load_client *c = &r->client;
 	char a[LAYOUT_NUMBER], b[LAYOUT_NUMBER];
 	if (!isnan(c->cpu_s))
 		fields_add(f, _("Client CPU"),
@@ -458,7 +463,9 @@ static void add_client(struct fields *f, const struct load_client *c)
 		        layout_number((double)c->lateness.max / NS_PER_MS, a),
 		        (long long)c->lateness.n);
 	if (!isnan(c->offered_per_s))
-		fields_add(f, _("Offered"), _("%s req/s planned, %s req/s sent"),
+		fields_add(f, _("Offered"),
+			r->sessions ? _("%s sessions/s planned, %s sessions/s begun") :
+				      _("%s req/s planned, %s req/s sent"),
 		        layout_number(c->offered_per_s, a), layout_number(c->achieved_per_s, b));
 	if (!isnan(c->little_ratio))
 		fields_add(f, _("Little's law"),
@@ -554,6 +561,7 @@ void report_load_text(const struct load_run *r, struct buf *out)
 	add_rates(&what, r);
 	add_tokens(&what, r);
 	add_input_check(&what, &r->input_check);
+	load_sessions_fields(&what, r);
 	add_goodput(&what, r);
 	fields_print(&what, 0, out);
 	print_targets(r, &tmp, out);
@@ -561,7 +569,7 @@ void report_load_text(const struct load_run *r, struct buf *out)
 	print_histogram(&r->metrics[LOAD_LATENCY], &tmp, out);
 	print_spark(r, &tmp, out);
 	report_server_text(r, &tmp, out);
-	add_client(&client, &r->client);
+	add_client(&client, r);
 	add_halved(&client, &r->client.halved);
 	add_checks(&client, &r->client);
 	if (client.n > 0)

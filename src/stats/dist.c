@@ -2,6 +2,7 @@
 
 #include "base/i18n.h"
 #include "base/str.h"
+#include "base/units.h"
 
 #include <math.h>
 #include <string.h>
@@ -22,8 +23,26 @@ static bool in_range(const struct dist *d, double value, struct err *err)
 	        value, d->min, DIST_VALUE_MAX);
 }
 
+typedef bool (*read_number_fn)(struct str text, double *ret_value);
+
+static bool read_duration(struct str text, double *ret_ns)
+{
+	int64_t ns;
+	if (!units_parse_duration(text, &ns))
+		return false;
+	*ret_ns = (double)ns;
+	return true;
+}
+
+/* How a value is written; a spread, a weight or a share is a plain number always. */
+static read_number_fn value_reader(const struct dist *d)
+{
+	return d->durations ? read_duration : str_to_double;
+}
+
 /* "A<sep>B"; false when it is anything else. */
-static bool two_numbers(struct str text, const char *sep, double *ret_a, double *ret_b)
+static bool two_numbers(struct str text, const char *sep, read_number_fn read_a,
+        read_number_fn read_b, double *ret_a, double *ret_b)
 {
 	ptrdiff_t at = str_find(text, str_of(sep));
 	if (at < 0)
@@ -31,24 +50,30 @@ static bool two_numbers(struct str text, const char *sep, double *ret_a, double 
 	size_t after = (size_t)at + strlen(sep);
 	struct str a = { text.s, (size_t)at };
 	struct str b = { text.s + after, text.len - after };
-	return str_to_double(str_trim(a), ret_a) && str_to_double(str_trim(b), ret_b);
+	return read_a(str_trim(a), ret_a) && read_b(str_trim(b), ret_b);
 }
 
 static bool parse_constant(struct str rest, struct arena *run, struct dist *d, struct err *err)
 {
 	(void)run;
-	if (!str_to_double(rest, &d->a)) {
-		err_set(err, ERR_USAGE, _("'%s' is neither a number nor a distribution"), d->text);
-		return err_hint(err, _("write a number, uniform:LOW..HIGH, normal:MEAN,SD, "
-		                       "lognormal:MEAN,CV, mix:WEIGHT*VALUE,... or file:PATH"));
+	if (value_reader(d)(rest, &d->a))
+		return in_range(d, d->a, err);
+	if (d->durations) {
+		err_set(err, ERR_USAGE, _("'%s' is neither a duration nor a distribution"), d->text);
+		return err_hint(err, _("write a duration such as 2s, uniform:LOW..HIGH, "
+		                       "normal:MEAN,SD, lognormal:MEAN,CV, mix:WEIGHT*VALUE,... or "
+		                       "file:PATH"));
 	}
-	return in_range(d, d->a, err);
+	err_set(err, ERR_USAGE, _("'%s' is neither a number nor a distribution"), d->text);
+	return err_hint(err, _("write a number, uniform:LOW..HIGH, normal:MEAN,SD, "
+	                       "lognormal:MEAN,CV, mix:WEIGHT*VALUE,... or file:PATH"));
 }
 
 static bool parse_uniform(struct str rest, struct arena *run, struct dist *d, struct err *err)
 {
+	read_number_fn read = value_reader(d);
 	(void)run;
-	if (!two_numbers(rest, "..", &d->a, &d->b))
+	if (!two_numbers(rest, "..", read, read, &d->a, &d->b))
 		return wrong(d, "uniform:LOW..HIGH", err);
 	if (d->a > d->b)
 		return err_set(
@@ -67,8 +92,9 @@ static bool parse_spread(struct dist *d, struct err *err)
 
 static bool parse_normal(struct str rest, struct arena *run, struct dist *d, struct err *err)
 {
+	read_number_fn read = value_reader(d);
 	(void)run;
-	if (!two_numbers(rest, ",", &d->a, &d->b))
+	if (!two_numbers(rest, ",", read, read, &d->a, &d->b))
 		return wrong(d, "normal:MEAN,SD", err);
 	return parse_spread(d, err);
 }
@@ -76,7 +102,7 @@ static bool parse_normal(struct str rest, struct arena *run, struct dist *d, str
 static bool parse_lognormal(struct str rest, struct arena *run, struct dist *d, struct err *err)
 {
 	(void)run;
-	if (!two_numbers(rest, ",", &d->a, &d->b))
+	if (!two_numbers(rest, ",", value_reader(d), str_to_double, &d->a, &d->b))
 		return wrong(d, "lognormal:MEAN,CV", err);
 	if (d->a <= 0)
 		return err_set(
@@ -110,8 +136,10 @@ static bool parse_file(struct str rest, struct arena *run, struct dist *d, struc
 		double value;
 		if (line.len == 0)
 			continue;
-		if (!str_to_double(line, &value))
-			return err_set(err, ERR_INPUT, _("'%s', line %d: '%.*s' is not a number"),
+		if (!value_reader(d)(line, &value))
+			return err_set(err, ERR_INPUT,
+			        d->durations ? _("'%s', line %d: '%.*s' is not a duration")
+			                     : _("'%s', line %d: '%.*s' is not a number"),
 			        path, number, line.len < 40 ? (int)line.len : 40, line.s);
 		if (value < d->min || value > DIST_VALUE_MAX)
 			return err_set(err, ERR_INPUT,
@@ -132,7 +160,8 @@ static bool parse_mix(struct str rest, struct arena *run, struct dist *d, struct
 		if (d->n == DIST_MIX_MAX)
 			return err_set(err, ERR_USAGE, _("'%s' has more than %d parts"), d->text,
 			        DIST_MIX_MAX);
-		if (!two_numbers(str_cut(rest, ',', &rest), "*", &weight, &d->values[d->n]) ||
+		if (!two_numbers(str_cut(rest, ',', &rest), "*", str_to_double, value_reader(d),
+		            &weight, &d->values[d->n]) ||
 		        !(weight >= 0))
 			return wrong(d, "mix:WEIGHT*VALUE,WEIGHT*VALUE", err);
 		if (!in_range(d, d->values[d->n], err))
@@ -159,11 +188,10 @@ static const struct {
 	{ "", DIST_CONSTANT, parse_constant }, /* last: every text starts with nothing */
 };
 
-bool dist_parse(
-        const char *text, double min, struct arena *run, struct dist *ret_dist, struct err *err)
+static bool parse(
+        const char *text, struct dist d, struct arena *run, struct dist *ret_dist, struct err *err)
 {
 	struct str all = str_trim(str_of(text));
-	struct dist d = { .min = min, .text = arena_strdup(run, text) };
 	size_t i = 0;
 	while (!str_starts(all, str_of(kinds[i].prefix)))
 		i++;
@@ -173,6 +201,20 @@ bool dist_parse(
 		return false;
 	*ret_dist = d;
 	return true;
+}
+
+bool dist_parse(
+        const char *text, double min, struct arena *run, struct dist *ret_dist, struct err *err)
+{
+	const struct dist d = { .min = min, .text = arena_strdup(run, text) };
+	return parse(text, d, run, ret_dist, err);
+}
+
+bool dist_parse_duration(
+        const char *text, struct arena *run, struct dist *ret_dist, struct err *err)
+{
+	const struct dist d = { .durations = true, .text = arena_strdup(run, text) };
+	return parse(text, d, run, ret_dist, err);
 }
 
 /* Mean and deviation of the logarithm of a lognormal with mean a and coefficient of variation b. */

@@ -27,6 +27,7 @@ enum { DIST_FILE_MAX_BYTES = 64 * 1024 * 1024, DIST_MIX_MAX = 64 };
 
 struct dist {
 	enum dist_kind kind;
+	bool durations;  /* its values are written as 2s, 500ms, and are ns */
 	double min;      /* no sample is less */
 	double a, b;     /* the two numbers of the text */
 	double *values;  /* DIST_FILE, DIST_MIX */
@@ -42,6 +43,10 @@ struct dist {
  *          one who wrote 0.98 and 0.2 made a slip.
  */
 bool dist_parse(const char *text, double min, struct arena *run, struct dist *ret_dist,
+        struct err *err) NODISCARD;
+
+/* The same of durations, which have their units (2s, lognormal:2s,0.5); samples are ns from 0. */
+bool dist_parse_duration(const char *text, struct arena *run, struct dist *ret_dist,
         struct err *err) NODISCARD;
 
 double dist_sample(const struct dist *d, struct rng *rng);

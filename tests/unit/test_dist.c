@@ -215,6 +215,42 @@ static void wrong_files_are_refused_with_their_line(void)
 	}
 }
 
+static void durations_have_units_and_are_ns(void)
+{
+	/* means: of a uniform, the middle; of a mixture, by weight */
+	static const struct {
+		const char *text;
+		double mean;
+	} cases[] = {
+		{ "2s", 2e9 },
+		{ "0", 0 },
+		{ "uniform:500ms..1500ms", 1e9 },
+		{ "normal:1m,0s", 60e9 },
+		{ "lognormal:2s,0.5", 2e9 },
+		{ "mix:0.75*100ms,0.25*1s", 325e6 },
+	};
+	static const char *const wrong[] = { "2", "2 bananas", "uniform:1..2", "lognormal:2,0.5",
+		"normal:2s,0.5", "mix:0.5s*1s,0.5*1s", "-1s", "" };
+	AUTO(arena_release) struct arena run = { 0 };
+	struct dist d;
+	struct err err;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
+		if (CHECK(dist_parse_duration(cases[i].text, &run, &d, &err)))
+			CHECK_NEAR(dist_mean(&d), cases[i].mean, 1e-6 * cases[i].mean);
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		CHECK(!dist_parse_duration(wrong[i], &run, &d, &err));
+		CHECK_INT(err.kind, ERR_USAGE);
+	}
+	const char *path = write_file("1s\n250ms\n", 9);
+	if (CHECK(dist_parse_duration(arena_printf(&run, "file:%s", path), &run, &d, &err)))
+		CHECK_NEAR(dist_mean(&d), 625e6, 1);
+	unlink(path);
+	path = write_file("1s\n2\n", 5);
+	CHECK(!dist_parse_duration(arena_printf(&run, "file:%s", path), &run, &d, &err));
+	unlink(path);
+	CHECK(strstr(err.text, "line 2: '2' is not a duration") != NULL);
+}
+
 static void a_file_over_the_limit_is_refused(void)
 {
 	AUTO(arena_release) struct arena run = { 0 };
@@ -237,6 +273,7 @@ int main(void)
 	TAP_RUN(wrong_texts_are_refused_with_a_sentence);
 	TAP_RUN(more_parts_than_a_mixture_may_have_are_refused);
 	TAP_RUN(wrong_files_are_refused_with_their_line);
+	TAP_RUN(durations_have_units_and_are_ns);
 	TAP_RUN(a_file_over_the_limit_is_refused);
 	return tap_done();
 }

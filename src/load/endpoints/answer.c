@@ -59,6 +59,8 @@ void answer_read(struct reply *reply, struct str data, const struct answer_field
 	if (frame_fits(&reply->frame, fields, data, &filled)) {
 		reply->token_events += filled;
 		reply->visible_events += filled && reply->frame.visible;
+		if (reply->frame.visible)
+			reply_add_text(reply, frame_text(&reply->frame, data));
 		return;
 	}
 	if (!json_scan_object(&s)) {
@@ -136,7 +138,10 @@ static bool read_channel(struct answer *a, struct json_scan *s)
 
 void answer_visible(struct answer *a, struct json_scan *s)
 {
-	a->is_visible |= read_channel(a, s);
+	if (!read_channel(a, s))
+		return;
+	a->is_visible = true;
+	reply_add_text(a->reply, a->text);
 }
 
 void answer_hidden(struct answer *a, struct json_scan *s)

@@ -44,4 +44,10 @@ void frame_keep(
  */
 bool frame_fits(struct frame *f, const void *fields, struct str data, bool *ret_filled);
 
+/* The text of data that fits, escapes unresolved. */
+static inline struct str frame_text(const struct frame *f, struct str data)
+{
+	return (struct str){ data.s + f->n_before, data.len - f->n_before - f->n_behind };
+}
+
 #endif

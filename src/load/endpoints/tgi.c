@@ -30,6 +30,7 @@ static void read_token(struct answer *a, struct json_scan *s)
 {
 	struct str key;
 	bool special = false;
+	size_t before = a->reply->text ? a->reply->text->len : 0;
 	if (!json_scan_object(s)) {
 		json_scan_skip(s);
 		return;
@@ -42,6 +43,8 @@ static void read_token(struct answer *a, struct json_scan *s)
 			json_scan_skip(s);
 	}
 	a->is_visible &= !special;
+	if (special && a->reply->text)
+		a->reply->text->len = before;
 }
 
 static void read_details(struct answer *a, struct json_scan *s)
