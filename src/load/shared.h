@@ -59,6 +59,7 @@ struct load_shared {
 	_Atomic int64_t n_sent;          /* requests since the start */
 	_Atomic int64_t n_window_sent;   /* of those inside the window */
 	_Atomic int64_t n_open;          /* in flight */
+	_Atomic int64_t n_taken;         /* of max_in_flight, where there is such a cap */
 	_Atomic int64_t open_at[LOAD_TARGETS_MAX]; /* of those; with LOAD_LEAST_OUTSTANDING only */
 	_Atomic int64_t n_done, n_failed, n_token_events; /* inside the window, for progress */
 	_Atomic int64_t n_sessions;        /* that were begun */

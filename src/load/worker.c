@@ -16,10 +16,13 @@
 
 enum {
 	READ_BYTES = 256 * 1024,
+	/* A server that closes connections so often without a word gets a new one for each request. */
+	STALE_MAX = 3,
 	SLOT_CHUNK = 64, /* slots are made so many at a time */
 };
 
 static const int64_t reconnect_pause_ns = 50 * NS_PER_MS;
+static const int64_t room_check_ns = 200 * 1000;
 static const int64_t idle_check_ns = 20 * NS_PER_MS; /* how often phases are looked at */
 /* A stamp further away than this is a stepped clock, not a delay. */
 static const int64_t stamp_max_ns = 5 * NS_PER_S;
@@ -75,6 +78,7 @@ struct engine {
 	int64_t n_taken;      /* slots that are not idle */
 	int next_target;
 	struct session_pool sessions;
+	int64_t n_stale[LOAD_TARGETS_MAX]; /* connections kept in vain since one was used again */
 	struct arrival arrival;
 	int64_t next_due_ns;   /* INT64_MAX: no request is left */
 	int64_t next_arrival;  /* its number in the whole process */
@@ -147,6 +151,8 @@ static void leave_busy(struct engine *e, struct slot *s, int64_t now_ns)
 
 static void put_idle(struct engine *e, struct slot *s)
 {
+	if (e->shared->shape->max_in_flight > 0)
+		load_shared_add(&e->shared->n_taken, -1);
 	s->next = e->idle[s->x.target];
 	e->idle[s->x.target] = s;
 	e->n_taken--;
@@ -229,15 +235,28 @@ static void fail(struct engine *e, struct slot *s, enum load_failure kind, const
 		next_request(e, s, now_ns);
 }
 
+/*
+ * Whether the server keeps the connection of a complete answer open: what it says, unless it has
+ * closed the last ones all the same (as llama.cpp's does after every stream).
+ */
+static bool keeps_connection(struct engine *e, const struct slot *s)
+{
+	int64_t *n_stale = &e->n_stale[s->x.target];
+	if (s->answers > 0 && !s->retried)
+		*n_stale = 0;
+	return s->x.http.keep_alive && *n_stale < STALE_MAX;
+}
+
 static void complete(struct engine *e, struct slot *s, int64_t now_ns, bool clean)
 {
 	enum load_failure kind;
 	char why[sizeof(e->counts->first_error)];
-	bool close = !clean || !s->x.http.keep_alive || e->shared->shape->new_connections;
+	bool server_closes = !keeps_connection(e, s);
+	bool close = !clean || server_closes || e->shared->shape->new_connections;
 	s->answers++;
 	if (load_in_window(e->shared, now_ns)) {
 		s->served = true;
-		e->counts->server_closes += !s->x.http.keep_alive;
+		e->counts->server_closes += server_closes;
 	}
 	if (!exchange_judge(&s->x, &kind, why, sizeof(why))) {
 		fail(e, s, kind, why, now_ns, !close);
@@ -387,6 +406,7 @@ static bool retry(struct engine *e, struct slot *s)
 	close_connection(e, s);
 	s->retried = true;
 	e->counts->retried += s->x.in_window;
+	e->n_stale[s->x.target]++;
 	s->out = s->request;
 	start_connection(e, s, clock_now_ns());
 	return true;
@@ -615,14 +635,17 @@ static struct slot *take_slot(struct engine *e)
 	return take_slot_at(e, choose_target(e));
 }
 
-/* Open loop: whether one more request may be under way in this thread. */
-static bool has_room(const struct engine *e)
+/* Open loop: takes the room of one more request under way, where there is some; put_idle frees it. */
+static bool take_room(struct engine *e)
 {
-	const struct load_shared *shared = e->shared;
-	int64_t cap = shared->shape->max_in_flight, n = shared->n_threads;
+	struct load_shared *shared = e->shared;
+	int64_t cap = shared->shape->max_in_flight;
 	if (cap <= 0)
-		return e->n_taken < LOAD_CONNECTIONS_MAX / n;
-	return e->n_taken < cap / n + (e->w->index < cap % n ? 1 : 0);
+		return e->n_taken < LOAD_CONNECTIONS_MAX / shared->n_threads;
+	if (atomic_fetch_add_explicit(&shared->n_taken, 1, memory_order_relaxed) < cap)
+		return true;
+	load_shared_add(&shared->n_taken, -1);
+	return false;
 }
 
 static void plan_next(struct engine *e)
@@ -642,7 +665,7 @@ static void send_due(struct engine *e, int64_t now_ns)
 			e->exhausted = true;
 			return;
 		}
-		if (!has_room(e)) {
+		if (!take_room(e)) {
 			e->full_ns = now_ns;
 			return;
 		}
@@ -665,7 +688,7 @@ static void send_turns(struct engine *e, int64_t now_ns)
 {
 	struct session *session;
 	while (!e->exhausted && (session = session_first(&e->sessions)) && session->due_ns <= now_ns) {
-		if (!session->place && !has_room(e))
+		if (!session->place && !take_room(e))
 			return;
 		session_wake(&e->sessions);
 		struct slot *s = session->place ? session->place : take_slot_at(e, session->target);
@@ -734,6 +757,10 @@ static int64_t next_deadline(const struct engine *e, int64_t now_ns)
 	const struct session *session = session_first(&e->sessions);
 	if (session && session->due_ns > now_ns && session->due_ns < deadline)
 		deadline = session->due_ns;
+	/* Held back by the cap: another thread may make room at any time. */
+	if (e->shared->n_threads > 1 && e->shared->shape->max_in_flight > 0 && !e->exhausted &&
+		e->next_due_ns <= now_ns)
+		deadline = now_ns + room_check_ns;
 	if (e->paused.first && e->paused.first->resume_ns < deadline)
 		deadline = e->paused.first->resume_ns;
 	if (e->busy.first && e->busy.first->x.sent_ns + e->shared->timeout_ns < deadline)

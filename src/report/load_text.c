@@ -433,6 +433,30 @@ static void add_input_check(struct fields *f, const struct load_input_check *c)
 		layout_number(c->meant_per_request, meant));
 }
 
+/*
+ * Source of the anchors: catalogue of causes, stream_buffering. The first alone would also be what a
+ * queue before the first token does.
+ */
+static const double buffered_ratio = 0.9;
+static const double buffered_events_per_read = 4;
+
+static void add_stream(struct fields *f, const struct load_run *r)
+{
+	const struct hist *share = &r->transport.stream_share_pm;
+	char percent[LAYOUT_NUMBER];
+	double ratio = share->n ? (double)hist_quantile(share, 0.5) / 1000 : 0;
+	double per_read = r->transport.reads_with_tokens > 0 ?
+		(double)r->transport.token_events / (double)r->transport.reads_with_tokens :
+		0;
+	if (!quantile_enough(share->n, 0.5) || ratio < buffered_ratio ||
+		per_read < buffered_events_per_read)
+		return;
+	fields_add(f, _("Stream"),
+		_("the first token comes after %s %% of the latency: something holds the answer back "
+		  "and sends it at once, so ttft and itl are not those of the model"),
+		layout_number(ratio * 100, percent));
+}
+
 static void add_goodput(struct fields *f, const struct load_run *r)
 {
 	char rate[LAYOUT_NUMBER], share[LAYOUT_NUMBER];
@@ -560,6 +584,7 @@ void report_load_text(const struct load_run *r, struct buf *out)
 	add_requests(&what, r);
 	add_rates(&what, r);
 	add_tokens(&what, r);
+	add_stream(&what, r);
 	add_input_check(&what, &r->input_check);
 	load_sessions_fields(&what, r);
 	add_goodput(&what, r);

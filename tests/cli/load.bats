@@ -51,6 +51,16 @@ near() {
 	jq -e '.requests.blocked >= 30 and .requests.blocked <= 120' "$TEMP/r.json"
 }
 
+@test "a cap holds for all threads together, and none of it lies idle" {
+	echo '{"service_ms": 20, "slots": 64, "output_tokens": 1}' >"$TEMP/slow.json"
+	start_serve --simulate "$TEMP/slow.json"
+	venturi load "$SERVE_URL/v1/completions" --no-stream --rate 1000 --max-in-flight 3 --threads 2 \
+		-d 1s --warmup none --on-saturation continue --json "$TEMP/r.json" -q || [ "$?" -eq 5 ]
+	jq -e '.series[0].in_flight | . > 2.5 and . < 3.001' "$TEMP/r.json"
+	# what is due after the last room was taken is no attempt
+	jq -e '.requests | .blocked > 0.9 * .attempted' "$TEMP/r.json"
+}
+
 @test "a schedule is sent as it says, whatever the number of threads, and ends the run" {
 	start_serve --simulate tests/data/simulate/stall.json --schedule-log "$TEMP/log.jsonl"
 	printf 'seconds,input_tokens,output_tokens\n' >"$TEMP/s.csv"
