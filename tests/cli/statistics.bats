@@ -80,6 +80,7 @@ is() {
 
 # The first 200 requests take 50 ms, the others 20: at 16 a time for 0.65 s, at 4 a time for 2.5 s.
 
+# row 23
 @test "a warm-up ends when the service has warmed up, and the whole run is kept beside the window" {
 	# row 23 of docs/load.md
 	start_serve --simulate tests/data/simulate/cold.json
@@ -91,6 +92,7 @@ is() {
 	grep -q "^Whole run" "$TEMP/shown"
 }
 
+# row 28; a decay over a minute is in tests/unit/test_pulse.c
 @test "a jump inside the window is found, dated and told" {
 	# row 28 of docs/load.md
 	start_serve --simulate tests/data/simulate/cold.json
