@@ -24,6 +24,7 @@ static const double cache_margin_ratio = 0.10;
 /* Client and service have to have counted the same requests, but for a few at the window's edges.
  */
 static const double same_requests_ratio = 0.10;
+static const double confidence_errors = 2; /* standard errors: about 95 % */
 
 const struct opt load_server_rows[] = {
 	{ OPT_HEADING, .help = N_("Server side:") },
@@ -197,7 +198,12 @@ static bool pooled(const struct signal_server *s, const char *name, double *ret_
 	return n > 0;
 }
 
-/* What a request's first token needs beyond the service: the network, and the client. */
+/*
+ * What a request's first token needs beyond the service: the network, and the client. The service
+ * counts tokens by when they came and the client by when requests were sent, so up to as many
+ * requests as are in flight differ at each end of the window; a difference of the means that is no
+ * larger than theirs says nothing.
+ */
 static double ttft_beyond_ms(const struct signal_server *s, const struct load_run *r)
 {
 	const struct hist *mine = &r->metrics[LOAD_TTFT];
@@ -205,15 +211,18 @@ static double ttft_beyond_ms(const struct signal_server *s, const struct load_ru
 	if (!pooled(s, "server_ttft_ms", &n, &mean) || mine->n == 0 ||
 		fabs(n - (double)mine->n) > same_requests_ratio * (double)mine->n)
 		return NAN;
-	return hist_mean(mine) / 1e6 - mean;
+	double in_flight = r->throughput.requests_per_s * hist_mean(&r->metrics[LOAD_LATENCY]) / 1e9;
+	double error = hist_sd(mine) / 1e6 * sqrt(2 * fmax(1, in_flight)) / (double)mine->n;
+	double beyond = hist_mean(mine) / 1e6 - mean;
+	return beyond > confidence_errors * error ? beyond : NAN;
 }
 
-/* Prompts of a file may share what they like; of synthetic ones it is known. */
+/* Prompts of a file may share what they like, and turns share their past; else it is known. */
 static const char *cache_warning(const struct signal_server *s, const struct load_config *config,
 	struct arena *run)
 {
 	double n, mean;
-	if (config->input_file || config->data || config->schedule ||
+	if (config->input_file || config->data || config->schedule || config->turns ||
 		!pooled(s, "server_prefix_cache_hit_ratio", &n, &mean) ||
 		mean <= config->prefix_ratio + cache_margin_ratio)
 		return NULL;
