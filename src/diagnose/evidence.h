@@ -39,6 +39,7 @@ struct evidence {
 	struct evidence_pairs halved;   /* b: half the concurrency in use */
 	struct evidence_pairs raised;   /* b: 1.25 times the load in use or more */
 	struct evidence_pairs quickack; /* b: every segment acknowledged at once */
+	struct load_halved second; /* two generators with half the load each; .n 0: not measured */
 	double null_ceiling_per_s;      /* the generator against a responder that answers at once */
 	const struct fingerprint *baseline; /* of the run that this one is compared with */
 

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "diagnose/anchors.h"
+#include "load/second.h"
 #include "stats/quantile.h"
 
 #include <math.h>
@@ -24,6 +25,7 @@ static const double retry_share = 1 / 3.0;
 static const double alone_share = 1 / 8.0;
 static const double point_share = 1 / 15.0;
 static const double pair_share = 1 / 30.0;
+static const double second_share = 1 / 6.0;
 /* Windows below this tell nothing about a steady state, and above it cost more than they tell. */
 static const double window_min_s = 2;
 static const double window_min_share = 1 / 60.0;
@@ -325,9 +327,33 @@ static void measure_ceiling(struct procedure *p)
 		p->ev->null_ceiling_per_s = per_s;
 }
 
+/* Is a thread full, by its CPU time or by waiting for a core? */
+static bool generator_in_doubt(const struct load_client *client)
+{
+	return fmax(client->busiest_thread_ratio, client->wanted_ratio) >=
+	       anchor(ANCHOR_CLIENT_THREAD);
+}
+
+/* What the ceiling cannot decide: the null responder sends no streams. */
+static void measure_second(struct procedure *p)
+{
+	const struct load_run *op = p->ev->operating;
+	const struct load_hooks hooks = { .stop = p->hooks->stop };
+	if (p->over || !op || op->concurrency < 2 || !generator_in_doubt(&op->client))
+		return;
+	const struct load_shape shape = { .concurrency = op->concurrency };
+	double budget_s = fmin(second_share * p->budget_s, left_s(p) / 2);
+	announce(p, _("two generators with half the load each"));
+	second_measure(
+	        p->load, &shape, op, ns_of(fmax(0, budget_s)), &hooks, p->run, &p->ev->second);
+}
+
 static bool generator_is_fit(const struct procedure *p, const struct figures *fig)
 {
-	return p->ev->null_ceiling_per_s >= anchor(ANCHOR_NULL_CEILING) * fig->x_max;
+	bool second_gained = p->ev->second.n > 0 && p->ev->second.apart &&
+	                     p->ev->second.ratio >= anchor(ANCHOR_SECOND);
+	return p->ev->null_ceiling_per_s >= anchor(ANCHOR_NULL_CEILING) * fig->x_max &&
+	       !second_gained;
 }
 
 /* ---- interleaved pairs ---- */
@@ -451,6 +477,7 @@ static void measure_all(struct procedure *p)
 	if (!p->over)
 		measure_ramp(p);
 	measure_ceiling(p);
+	measure_second(p);
 	if (!p->over)
 		measure_experiments(p);
 }

@@ -135,8 +135,8 @@ static double achieved(const struct subject *s)
 	double planned = r->client.offered_per_s * r->window.duration_s;
 	/* what is planned is when sessions begin, where there are any */
 	int64_t begun = r->sessions ? r->sessions->started : r->requests.attempted;
-	if (!is_open_loop(s) || load_ends_by_number(s->shape) || r->max_in_flight > 0 || r->partial ||
-	        !(planned > 0))
+	if (!is_open_loop(s) || load_ends_by_number(s->shape) || r->max_in_flight > 0 ||
+	        r->partial || !(planned > 0))
 		return NAN;
 	return (double)begun / planned;
 }
@@ -151,9 +151,20 @@ static double achieved_limit(const struct subject *s)
 
 /* ---- delays of the client ---- */
 
-static double p99_ms(const struct hist *h)
+/* The highest of these percentiles that the samples are enough for; 0 when none is. */
+static double tail_of(const struct hist *h)
 {
-	return h->n > 0 ? (double)hist_quantile(h, 0.99) / NS_PER_MS : NAN;
+	static const double tails[] = { 0.99, 0.95, 0.9, 0.5 };
+	for (size_t i = 0; i < ARRAY_LEN(tails); i++)
+		if (quantile_enough(h->n, tails[i]))
+			return tails[i];
+	return 0;
+}
+
+static double tail_ms(const struct hist *h)
+{
+	double tail = tail_of(h);
+	return tail > 0 ? (double)hist_quantile(h, tail) / NS_PER_MS : NAN;
 }
 
 /* What the client may add: a twentieth of the shortest time that a request is judged by. */
@@ -174,7 +185,7 @@ static bool has_plan(const struct subject *s)
 
 static double lateness(const struct subject *s)
 {
-	return has_plan(s) ? p99_ms(&s->r->client.lateness) : NAN;
+	return has_plan(s) ? tail_ms(&s->r->client.lateness) : NAN;
 }
 
 /* Of the mean response, what is the client's own: response = lateness + latency. */
@@ -214,7 +225,7 @@ static double stalls(const struct subject *s)
 
 static double receive_delay(const struct subject *s)
 {
-	return p99_ms(&s->r->client.receive_delay);
+	return tail_ms(&s->r->client.receive_delay);
 }
 
 /*
@@ -226,8 +237,9 @@ static double delay_over_gap(const struct subject *s, double q)
 	const struct hist *delay = &s->r->client.receive_delay;
 	const struct hist *gap = &s->r->metrics[LOAD_ITL];
 	int64_t typical = hist_quantile(gap, 0.5);
-	return delay->n > 0 && typical > 0 ? (double)hist_quantile(delay, q) / (double)typical
-	                                   : NAN;
+	return q > 0 && quantile_enough(delay->n, q) && typical > 0
+	               ? (double)hist_quantile(delay, q) / (double)typical
+	               : NAN;
 }
 
 static double gaps_merged_p50(const struct subject *s)
@@ -235,9 +247,9 @@ static double gaps_merged_p50(const struct subject *s)
 	return delay_over_gap(s, 0.5);
 }
 
-static double gaps_merged_p99(const struct subject *s)
+static double gaps_merged_tail(const struct subject *s)
 {
-	return delay_over_gap(s, 0.99);
+	return delay_over_gap(s, tail_of(&s->r->client.receive_delay));
 }
 
 static double waiting(const struct subject *s)
@@ -341,7 +353,7 @@ static const struct row rows[] = {
 	{ "thread_wanted_ratio", "ratio", catalogue, WEIGHT_FULL, false, wanted, NULL, 0.9,
 	        N_("a load thread was at its limit; latencies may be the client's own; add "
 	           "'--threads' or lower the load") },
-	{ "lateness_p99", "ms", catalogue, WEIGHT_DELAY, false, lateness, delay_limit_ms, 0,
+	{ "lateness_tail", "ms", catalogue, WEIGHT_DELAY, false, lateness, delay_limit_ms, 0,
 	        N_("requests left later than planned; something else competes for the client's "
 	           "cores: free them, or lower the load") },
 	{ "little_ratio", "ratio", rule_of_thumb, WEIGHT_WAITED, false, little, NULL, 1.05,
@@ -349,8 +361,8 @@ static const struct row rows[] = {
 	           "the client's cores, or add '--threads'") },
 	{ "unread_wait", "ms", catalogue, WEIGHT_DELAY, false, unread, delay_limit_ms, 0,
 	        N_("bytes lay unread in the kernel: the client did not keep up with reading") },
-	{ "receive_delay_p99_of_itl", "ratio", by_definition, WEIGHT_DELAY, false, gaps_merged_p99,
-	        NULL, 1,
+	{ "receive_delay_tail_of_itl", "ratio", by_definition, WEIGHT_DELAY, false,
+	        gaps_merged_tail, NULL, 1,
 	        N_("tokens were read only after the next one had come: the tail of the gaps "
 	           "between "
 	           "them may be the client's own; free its cores, or lower the load") },
@@ -364,7 +376,7 @@ static const struct row rows[] = {
 	        N_("the event loop kept answers waiting: more than one moment in a hundred met a "
 	           "long "
 	           "turn") },
-	{ "receive_delay_p99", "ms", catalogue, WEIGHT_EXPLAINS, false, receive_delay,
+	{ "receive_delay_tail", "ms", catalogue, WEIGHT_EXPLAINS, false, receive_delay,
 	        delay_limit_ms, 0,
 	        N_("answers were read late; latencies have the kernel's stamps and are right, but "
 	           "the "

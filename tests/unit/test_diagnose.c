@@ -353,6 +353,52 @@ static void excluded_and_probable_causes_say_why_and_others_what_they_need(void)
 	arena_release(&run);
 }
 
+/* A full thread whose ceiling is high enough: what a second generator and the scheduler say. */
+static void a_full_thread_is_decided_by_a_second_generator(void)
+{
+	static const struct {
+		struct load_halved second;
+		double waiting;
+		enum cause_state state;
+	} rows[] = {
+		{ { 0 }, 0, CAUSE_PROBABLE },
+		{ { 3, 640, 400, 1.6, true, "" }, 0, CAUSE_CONFIRMED },
+		{ { 3, 520, 400, 1.3, false, "" }, 0, CAUSE_EXCLUDED },
+		{ { 3, 408, 400, 1.02, true, "" }, 0, CAUSE_EXCLUDED },
+		/* On a full machine the second starves as the first does. */
+		{ { 3, 400, 400, 1, false, "" }, 0.5, CAUSE_PROBABLE },
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct arena run = { 0 };
+		struct diagnosis d;
+		struct evidence ev = evidence_of(&continuous, 8, 64, &run);
+		struct load_run full = *ev.operating;
+		full.client.busiest_thread_ratio = 0.97 - rows[i].waiting;
+		full.client.waiting_ratio = rows[i].waiting;
+		full.client.wanted_ratio = 0.97;
+		ev.operating = &full;
+		ev.second = rows[i].second;
+		judge(&ev, &run, &d);
+		if (!CHECK(is_state(&d, "client_saturated", rows[i].state)))
+			printf("#   row %zu\n", i);
+		arena_release(&run);
+	}
+}
+
+static void connections_that_the_client_itself_refused_are_its_own_cap(void)
+{
+	struct arena run = { 0 };
+	struct diagnosis d;
+	struct evidence ev = evidence_of(&continuous, 8, 64, &run);
+	struct load_run refused = *ev.operating;
+	refused.requests.failures[LOAD_FAIL_CLIENT] = refused.requests.failed = 3;
+	ev.operating = &refused;
+	judge(&ev, &run, &d);
+	CHECK(is_state(&d, "client_conn_limit", CAUSE_CONFIRMED));
+	CHECK(d.verdict == VERDICT_INVALID);
+	arena_release(&run);
+}
+
 static void findings_are_ordered_by_state_then_by_gain(void)
 {
 	struct arena run = { 0 };
@@ -756,6 +802,8 @@ int main(void)
 {
 	TAP_RUN(services_of_known_construction_get_their_diagnosis);
 	TAP_RUN(excluded_and_probable_causes_say_why_and_others_what_they_need);
+	TAP_RUN(a_full_thread_is_decided_by_a_second_generator);
+	TAP_RUN(connections_that_the_client_itself_refused_are_its_own_cap);
 	TAP_RUN(findings_are_ordered_by_state_then_by_gain);
 	TAP_RUN(missing_signals_never_exclude);
 	TAP_RUN(halving_that_costs_throughput_excludes_saturation);

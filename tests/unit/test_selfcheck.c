@@ -329,8 +329,8 @@ static const struct {
 	{ "half of a short time", half_of_a_very_short_time, false, UNKNOWN, "little_ratio" },
 	{ "fewer in flight", fewer_in_flight_than_there_can_be, false, UNKNOWN,
 	        "little_ratio_low" },
-	{ "one in 20 late", some_late, true, UNKNOWN, "lateness_p99" },
-	{ "late by a tenth", late_by_a_twentieth, true, UNKNOWN, "lateness_p99" },
+	{ "one in 20 late", some_late, true, UNKNOWN, "lateness_tail" },
+	{ "late by a tenth", late_by_a_twentieth, true, UNKNOWN, "lateness_tail" },
 	{ "a closed loop plans nothing", late_by_a_twentieth, false, OK, NULL },
 	{ "late by half", late_by_half_of_the_response, true, LIMITED, "lateness_of_response" },
 	{ "late at the cap", late_at_the_users_own_cap, true, OK, NULL },
@@ -338,7 +338,7 @@ static const struct {
 	{ "tokens read late", tokens_every_4_ms_read_after_10, false, LIMITED,
 	        "receive_delay_p50_of_itl" },
 	{ "some tokens read late", one_token_in_50_read_late, false, UNKNOWN,
-	        "receive_delay_p99_of_itl" },
+	        "receive_delay_tail_of_itl" },
 };
 
 static const struct load_check *find(const struct load_run *r, const char *name)
@@ -444,7 +444,7 @@ static void the_share_of_long_turns_is_time_in_them_over_the_window(void)
 	checks_fill(&closed, &arena, &r);
 	CHECK_NEAR(find(&r, "stall_ratio")->value, 0.1, 0.1 / 256);
 	CHECK_NEAR(find(&r, "loop_lag_ratio")->value, 0.12, 0.12 / 256);
-	CHECK_NEAR(find(&r, "receive_delay_p99")->limit, 1, 0.01); /* a twentieth of 20 ms */
+	CHECK_NEAR(find(&r, "receive_delay_tail")->limit, 1, 0.01); /* a twentieth of 20 ms */
 }
 
 int main(void)

@@ -31,18 +31,34 @@ static double client_late_ms(struct examination *x, const struct load_run *op, d
 	return late_ms > limit_ms ? late_ms : 0;
 }
 
+/* CPU and waiting for a core together, where the machine tells both; else CPU. */
+static double wanted_ratio(const struct load_run *r)
+{
+	return fmax(r->client.busiest_thread_ratio, r->client.wanted_ratio);
+}
+
 static double busiest_thread(const struct evidence *ev, const struct load_run **ret_run)
 {
 	double busiest = NAN;
 	for (int i = -1; i < ev->n_points; i++) {
 		const struct load_run *r = i < 0 ? ev->operating : ev->points[i];
-		if (r && isfinite(r->client.busiest_thread_ratio) &&
-		        !(r->client.busiest_thread_ratio <= busiest)) {
-			busiest = r->client.busiest_thread_ratio;
+		if (r && isfinite(wanted_ratio(r)) && !(wanted_ratio(r) <= busiest)) {
+			busiest = wanted_ratio(r);
 			*ret_run = r;
 		}
 	}
 	return busiest;
+}
+
+/* Did two generators get clearly more than one? */
+static bool second_generator(struct examination *x)
+{
+	const struct load_halved *second = &x->evidence->second;
+	if (second->n == 0)
+		return false;
+	finding_fact(x, "second_generator_over_one", second->ratio, "ratio", ANCHOR_SECOND, NULL,
+	        second->n);
+	return second->apart && second->ratio >= anchor(ANCHOR_SECOND);
 }
 
 static void client_saturated(struct examination *x)
@@ -63,15 +79,28 @@ static void client_saturated(struct examination *x)
 	struct effect half = evidence_effect(&ev->halved, run_throughput);
 	if (half.n > 0)
 		finding_effect(x, "throughput_at_half_concurrency", &half);
+	bool second_gained = second_generator(x);
+	finding_fact(x, "client_waiting_ratio", op->client.waiting_ratio, "ratio",
+	        ANCHOR_CLIENT_WAITING, op, 0);
 
-	if (over < anchor(ANCHOR_NULL_CEILING))
+	if (second_gained)
+		finding_conclude(x, CAUSE_CONFIRMED,
+		        _("Two generators with half the load each got %.2f times what one got with "
+		          "all of it."),
+		        ev->second.ratio);
+	else if (over < anchor(ANCHOR_NULL_CEILING))
 		finding_conclude(x, CAUSE_CONFIRMED,
 		        _("Against a responder that answers at once this generator reaches only "
 		          "%.1f times the measured rate; the figures may be its own."),
 		        over);
+	else if (ev->second.n > 0 && !(op->client.waiting_ratio > anchor(ANCHOR_CLIENT_WAITING)))
+		finding_conclude(x, CAUSE_EXCLUDED,
+		        _("A thread of the generator was nearly full, but two generators with half "
+		          "the load each got no more."));
 	else if (busiest >= anchor(ANCHOR_CLIENT_THREAD))
 		finding_conclude(x, CAUSE_PROBABLE,
-		        _("A thread of the generator used %.0f %% of a core."), busiest * 100);
+		        _("A thread of the generator used %.0f %% of a core, or waited for one."),
+		        busiest * 100);
 	else if (late_ms > 0)
 		finding_conclude(x, CAUSE_PROBABLE,
 		        _("%.0f %% of the requests left %.2f ms later than planned, or more."),
@@ -83,11 +112,25 @@ static void client_saturated(struct examination *x)
 		        over, busiest * 100);
 }
 
+/* Connections that the client's own machine refused. */
+static bool own_limits_failed(struct examination *x, const struct load_run *op)
+{
+	int64_t n = op->requests.failures[LOAD_FAIL_CLIENT];
+	if (n == 0)
+		return false;
+	finding_fact(
+	        x, "client_limit_failures", (double)n, "1", NO_ANCHOR, op, op->requests.attempted);
+	finding_conclude(x, CAUSE_CONFIRMED,
+	        _("%lld requests failed in the client, which had no open files or ports left."),
+	        (long long)n);
+	return true;
+}
+
 static void client_conn_limit(struct examination *x)
 {
 	const struct load_run *op = x->evidence->operating;
 	const struct slots *slots = &x->figures->slots;
-	if (!op || op->transport.connections < 2)
+	if (!op || own_limits_failed(x, op) || op->transport.connections < 2)
 		return;
 	const struct load_transport *t = &op->transport;
 	double turns = (double)op->requests.ok / (double)t->connections;
