@@ -87,7 +87,16 @@ struct attempt {
 	enum conn_result result;
 	int error;   /* errno of CONN_FAILED */
 	long verify; /* of the certificate */
+	bool shaking_hands; /* it was connected, and waited for the other side's TLS */
 };
+
+/* Who answers a handshake by closing, with or without a word that came too late to be read. */
+static bool hung_up(const struct url *url, const char *why, struct err *err)
+{
+	err_set(err, ERR_SYSTEM, _("no TLS connection with '%s': %s"), url->authority, why);
+	return err_hint(err, _("the port seems to speak plain HTTP: try 'http://%s%s'"),
+		url->authority, url->path);
+}
 
 static bool try_address(struct conn_target *target, const struct sockaddr *address, socklen_t len,
 	int64_t deadline_ns, struct attempt *a, struct err *err)
@@ -99,6 +108,7 @@ static bool try_address(struct conn_target *target, const struct sockaddr *addre
 	target->family = address->sa_family;
 	bool ok = try_target(target, deadline_ns, &c, &a->result, err);
 	a->error = errno;
+	a->shaking_hands = c.state == CONN_HANDSHAKE;
 	a->verify = c.ssl ? SSL_get_verify_result(c.ssl) : X509_V_OK;
 	conn_close(&c);
 	return ok;
@@ -151,9 +161,13 @@ bool conn_target_open(const struct url *url, bool insecure, int64_t timeout_ns, 
 		ok = try_host(&target, url, deadline, &a, err);
 	if (ok && a.result == CONN_FAILED_TLS)
 		ok = tls_failed(url, insecure ? X509_V_OK : a.verify, err);
+	const char *why =
+		a.result == CONN_END ? _("the connection was closed") : strerror(a.error);
+	bool closed = a.result == CONN_END || (a.result == CONN_FAILED && a.error == ECONNRESET);
+	if (ok && closed && a.shaking_hands)
+		ok = hung_up(url, why, err);
 	else if (ok && a.result != CONN_OK)
-		ok = err_set(err, ERR_SYSTEM, _("cannot connect to '%s': %s"), name,
-			a.result == CONN_END ? _("the connection was closed") : strerror(a.error));
+		ok = err_set(err, ERR_SYSTEM, _("cannot connect to '%s': %s"), name, why);
 	if (!ok) {
 		conn_target_close(&target);
 		return false;
