@@ -10,29 +10,54 @@
 void series_release(struct series *s)
 {
 	for (int64_t i = 0; i < s->n; i++)
-		free(s->seconds[i]);
+		free(s->seconds[i].latencies);
 	free(s->seconds);
 	*s = (struct series){ 0 };
 }
 
-struct series_second *series_at(struct series *s, int64_t t_ns)
+static int64_t second_of(int64_t t_ns)
 {
 	int64_t i = t_ns / NS_PER_S;
-	if (i >= SERIES_MAX_S)
-		i = SERIES_MAX_S - 1;
+	return i < SERIES_MAX_S ? i : SERIES_MAX_S - 1;
+}
+
+static struct series_second *at(struct series *s, int64_t i)
+{
 	if (i >= s->cap) {
 		int64_t cap = s->cap ? s->cap : 64;
 		while (cap <= i)
 			cap *= 2;
-		/* NOLINTNEXTLINE(bugprone-sizeof-expression): it holds pointers */
 		s->seconds = mem_realloc(s->seconds, (size_t)cap * sizeof(*s->seconds));
 		s->cap = cap;
 	}
-	for (; s->n <= i; s->n++) {
-		s->seconds[s->n] = mem_realloc(NULL, sizeof(struct series_second));
-		memset(s->seconds[s->n], 0, sizeof(struct series_second));
+	while (s->n <= i)
+		s->seconds[s->n++] = (struct series_second){ 0 };
+	return &s->seconds[i];
+}
+
+struct series_second *series_at(struct series *s, int64_t t_ns)
+{
+	return at(s, second_of(t_ns));
+}
+
+/* Keeps what the open second's buckets hold, and begins the latencies of another. */
+static void open_second(struct series *s, int64_t i)
+{
+	int first = 0, end = SERIES_N_BUCKETS;
+	while (first < end && s->counts[first] == 0)
+		first++;
+	while (end > first && s->counts[end - 1] == 0)
+		end--;
+	if (end > first) {
+		size_t bytes = (size_t)(end - first) * sizeof(s->counts[0]);
+		struct series_latencies *l = mem_realloc(NULL, sizeof(*l) + bytes);
+		l->first = first;
+		l->n = end - first;
+		memcpy(l->counts, s->counts + first, bytes);
+		memset(s->counts + first, 0, bytes);
+		at(s, s->open)->latencies = l;
 	}
-	return s->seconds[i];
+	s->open = i;
 }
 
 static int bucket_of(int64_t value)
@@ -61,14 +86,17 @@ static double value_of(int bucket)
 
 void series_record(struct series *s, int64_t t_ns, bool ok, int64_t latency_ns)
 {
-	struct series_second *second = series_at(s, t_ns);
+	int64_t i = second_of(t_ns);
+	if (i > s->open)
+		open_second(s, i);
+	struct series_second *second = at(s, s->open);
 	second->requests++;
 	if (!ok) {
 		second->errors++;
 		return;
 	}
 	second->ok_latency_s += (double)latency_ns / 1e9;
-	second->counts[bucket_of(latency_ns)]++;
+	s->counts[bucket_of(latency_ns)]++;
 }
 
 void series_in_flight(struct series *s, int64_t from_ns, int64_t to_ns, int64_t level)
@@ -95,16 +123,26 @@ static double quantile_ms(const uint32_t *counts, int64_t n, double q)
 	return NAN;
 }
 
-static void add(struct series_second *to, const struct series_second *from)
+/* Seconds of several threads added up. */
+struct sum {
+	struct series_second second;
+	uint32_t counts[SERIES_N_BUCKETS];
+};
+
+static void add(struct sum *to, const struct series *s, int64_t i)
 {
-	to->requests += from->requests;
-	to->errors += from->errors;
-	to->token_events += from->token_events;
-	to->body_tokens += from->body_tokens;
-	to->in_flight_s += from->in_flight_s;
-	to->ok_latency_s += from->ok_latency_s;
-	for (int i = 0; i < SERIES_N_BUCKETS; i++)
-		to->counts[i] += from->counts[i];
+	const struct series_second *from = &s->seconds[i];
+	const struct series_latencies *l = from->latencies;
+	to->second.requests += from->requests;
+	to->second.errors += from->errors;
+	to->second.token_events += from->token_events;
+	to->second.body_tokens += from->body_tokens;
+	to->second.in_flight_s += from->in_flight_s;
+	to->second.ok_latency_s += from->ok_latency_s;
+	for (int k = 0; l && k < l->n; k++)
+		to->counts[l->first + k] += l->counts[k];
+	for (int k = 0; i == s->open && k < SERIES_N_BUCKETS; k++)
+		to->counts[k] += s->counts[k];
 }
 
 struct load_second *series_merge(const struct series *const *all, int n_threads, double duration_s,
@@ -114,23 +152,23 @@ struct load_second *series_merge(const struct series *const *all, int n_threads,
 	n = n < 1 ? 1 : n > SERIES_MAX_S ? SERIES_MAX_S : n;
 	struct load_second *out = arena_new_n(run, struct load_second, (size_t)n);
 	for (int64_t i = 0; i < n; i++) {
-		struct series_second sum = { 0 };
+		struct sum sum = { 0 };
 		double end = fmin((double)(i + 1), duration_s), length = end - (double)i;
 		/* An answer that comes at the very end of the window belongs to its last second. */
 		for (int t = 0; t < n_threads; t++)
 			for (int64_t k = i; k < all[t]->n && (k == i || i == n - 1); k++)
-				add(&sum, all[t]->seconds[k]);
-		int64_t ok = sum.requests - sum.errors;
+				add(&sum, all[t], k);
+		int64_t ok = sum.second.requests - sum.second.errors;
 		out[i] = (struct load_second){
 			.t_s = end,
-			.requests = sum.requests,
-			.errors = sum.errors,
-			.in_flight = length > 0 ? sum.in_flight_s / length : 0,
-			.mean_ms = ok > 0 ? sum.ok_latency_s / (double)ok * 1e3 : NAN,
+			.requests = sum.second.requests,
+			.errors = sum.second.errors,
+			.in_flight = length > 0 ? sum.second.in_flight_s / length : 0,
+			.mean_ms = ok > 0 ? sum.second.ok_latency_s / (double)ok * 1e3 : NAN,
 			.p50_ms = quantile_ms(sum.counts, ok, 0.5),
 			.p99_ms = quantile_ms(sum.counts, ok, 0.99),
-			.output_tokens = sum.body_tokens +
-				llround((double)sum.token_events * tokens_per_event),
+			.output_tokens = sum.second.body_tokens +
+				llround((double)sum.second.token_events * tokens_per_event),
 		};
 	}
 	*ret_n = n;
