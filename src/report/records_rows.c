@@ -171,10 +171,11 @@ static void put_tokens(
 {
 	const struct records_piece *p = &entry->piece;
 	const struct records_request *r = &entry->request;
-	struct records_request event = {
-		.ticket = p->ticket, .worker = p->worker, .in_window = p->in_window
-	};
+	struct records_request event = { 0 };
 	if (entry->kind == RECORDS_PIECE) {
+		event.ticket = p->ticket;
+		event.worker = p->worker;
+		event.in_window = p->in_window;
 		put_events(rows, &event, p->gaps, out);
 	} else if (r->first_token_ns != RECORDS_NONE) {
 		event.ticket = r->ticket;
