@@ -184,6 +184,10 @@ static void a_long_text_takes_time_in_proportion(void)
 	enum { N = 128 * 1024, PARTS = 8, TIMES_MAX = 32 };
 	static const char *const slow[] = { "gpt2", "llama3", "llama2", "unigram", "bert", "clip" };
 	static const char *const fills[] = { "once upon a time ", "a", " ", "1", "<" };
+	if (getenv("VENTURI_SANITIZED")) {
+		tap_skip("a sanitizer's own memory grows otherwise");
+		return;
+	}
 	char *text = malloc(N);
 	for (size_t k = 0; text && k < ARRAY_LEN(slow) * ARRAY_LEN(fills); k++) {
 		const char *name = slow[k / ARRAY_LEN(fills)], *fill = fills[k % ARRAY_LEN(fills)];
