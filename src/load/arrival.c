@@ -161,25 +161,37 @@ const char *arrival_text(const struct arrival_law *law)
 	return law->text ? law->text : kind_names[law->kind];
 }
 
-/* Requests expected from the start until t_s. */
-static double expected_until(const struct arrival_law *law, double rate_per_s, double t_s)
+/* The last knot in which the number at that offset is not above value; the first when all are. */
+static const struct arrival_knot *knot_before(
+        const struct arrival_law *law, size_t offset, double value)
 {
 	size_t low = 0, high = law->n_knots;
-	if (high == 0)
-		return rate_per_s * t_s;
-	if (t_s <= law->knots[0].t_s)
-		return law->knots[0].rate_per_s * t_s;
-	/* The last knot that is not after t_s. */
 	while (high - low > 1) {
 		size_t middle = low + (high - low) / 2;
-		if (law->knots[middle].t_s <= t_s)
+		const char *knot = (const char *)&law->knots[middle];
+		if (*(const double *)(knot + offset) <= value)
 			low = middle;
 		else
 			high = middle;
 	}
-	const struct arrival_knot *a = &law->knots[low];
-	double slope = low + 1 < law->n_knots ? slope_between(a, a + 1) : 0;
-	return a->expected + under_line(a->rate_per_s, slope, t_s - a->t_s);
+	return &law->knots[low];
+}
+
+/* Of the line from a knot to the next; behind the last one the rate stays. */
+static double slope_after(const struct arrival_law *law, const struct arrival_knot *a)
+{
+	return a + 1 < law->knots + law->n_knots ? slope_between(a, a + 1) : 0;
+}
+
+/* Requests expected from the start until t_s. */
+static double expected_until(const struct arrival_law *law, double rate_per_s, double t_s)
+{
+	if (law->n_knots == 0)
+		return rate_per_s * t_s;
+	if (t_s <= law->knots[0].t_s)
+		return law->knots[0].rate_per_s * t_s;
+	const struct arrival_knot *a = knot_before(law, offsetof(struct arrival_knot, t_s), t_s);
+	return a->expected + under_line(a->rate_per_s, slope_after(law, a), t_s - a->t_s);
 }
 
 double arrival_expected(
@@ -207,25 +219,14 @@ static double time_to(double rate, double slope, double count)
 /* The moment at which count requests are expected. */
 static double moment_of(const struct arrival_law *law, double rate_per_s, double count)
 {
-	size_t low = 0, high = law->n_knots;
-	if (high == 0)
+	if (law->n_knots == 0)
 		return count / rate_per_s;
 	if (count < law->knots[0].expected)
 		return count / law->knots[0].rate_per_s;
-	/*
-	 * The first knot that leaves less expected than its follower needs: a stretch without any
-	 * requests is skipped, so that a request falls behind it, not into it.
-	 */
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		if (law->knots[middle].expected <= count)
-			low = middle;
-		else
-			high = middle;
-	}
-	const struct arrival_knot *a = &law->knots[low];
-	double slope = low + 1 < law->n_knots ? slope_between(a, a + 1) : 0;
-	return a->t_s + time_to(a->rate_per_s, slope, count - a->expected);
+	/* The last of knots with the same number: a request falls behind a stretch without any. */
+	const struct arrival_knot *a =
+		knot_before(law, offsetof(struct arrival_knot, expected), count);
+	return a->t_s + time_to(a->rate_per_s, slope_after(law, a), count - a->expected);
 }
 
 /* ---- the walk ---- */

@@ -141,25 +141,13 @@ static const struct json_part_row rows[] = {
 	{ "BertNormalizer", read_bert },
 };
 
-bool json_normalizer_read(struct tokenizer *t, const json_t *part, int depth, struct err *err)
+bool json_normalizer_read(struct tokenizer *t, const json_t *part, struct err *err)
 {
-	struct str type = json_part_text(part, "type");
-	char name[GGUF_QUOTE];
-	size_t i;
-	json_t *one;
-	if (!part || json_is_null(part))
-		return true;
-	if (str_eq(type, STR("Sequence")) && depth < JSON_PART_DEPTH_MAX) {
-		json_array_foreach(json_object_get(part, "normalizers"), i, one)
-		{
-			if (!json_normalizer_read(t, one, depth + 1, err))
-				return false;
-		}
-		return true;
-	}
-	for (i = 0; i < ARRAY_LEN(rows); i++)
-		if (str_eq(type, str_of(rows[i].type)))
-			return rows[i].read(t, part, err);
-	return err_set(
-	        err, ERR_INPUT, _("the normalizer '%s' is not supported"), gguf_quote(type, name));
+	static const struct json_part_kind kind = {
+		.list = "normalizers",
+		.unsupported = N_("the normalizer '%s' is not supported"),
+		.rows = rows,
+		.n_rows = ARRAY_LEN(rows),
+	};
+	return json_part_read(t, &kind, part, 0, NULL, err);
 }

@@ -21,16 +21,29 @@ struct json_part_row {
 	bool (*read)(struct tokenizer *t, const json_t *part, struct err *err);
 };
 
+/* A part that is one of the rows, or a sequence of such parts. */
+struct json_part_kind {
+	const char *list;        /* the key of a sequence's parts */
+	const char *unsupported; /* N_() sentence with the type */
+	const struct json_part_row *rows;
+	size_t n_rows;
+	/* Whether a type may stand here; ctx is the caller's. NULL: any. */
+	bool (*admits)(struct str type, void *ctx, struct err *err);
+};
+
+/* Reads a part of that kind; one that is NULL or null does nothing. depth is 0 for the outermost. */
+bool json_part_read(struct tokenizer *t, const struct json_part_kind *kind, const json_t *part,
+        int depth, void *ctx, struct err *err) NODISCARD;
+
 /* What pattern {"String": "..."} or {"Regex": "..."} is. */
 bool json_part_pattern(struct tokenizer *t, const json_t *part, const struct pattern **ret,
         struct err *err) NODISCARD;
 
 /* The parts of a tokenizer.json; a part that is NULL or null does nothing. */
-bool json_normalizer_read(
-        struct tokenizer *t, const json_t *part, int depth, struct err *err) NODISCARD;
+bool json_normalizer_read(struct tokenizer *t, const json_t *part, struct err *err) NODISCARD;
 /* *ret_byte_level becomes true where bytes are to be written in their alphabet. */
-bool json_pretokenizer_read(struct tokenizer *t, const json_t *part, int depth,
-        bool *ret_byte_level, struct err *err) NODISCARD;
+bool json_pretokenizer_read(struct tokenizer *t, const json_t *part, bool *ret_byte_level,
+        struct err *err) NODISCARD;
 bool json_model_read(
         struct tokenizer *t, const json_t *model, bool byte_level, struct err *err) NODISCARD;
 

@@ -162,32 +162,28 @@ static const struct json_part_row rows[] = {
 	{ "CharDelimiterSplit", read_delimiter },
 };
 
-bool json_pretokenizer_read(
-        struct tokenizer *t, const json_t *part, int depth, bool *ret_byte_level, struct err *err)
+/* After ByteLevel a text is written in the alphabet of bytes, which is not done here. */
+static bool admits(struct str type, void *ctx, struct err *err)
 {
-	struct str type = json_part_text(part, "type");
+	bool *byte_level = ctx;
 	char name[GGUF_QUOTE];
-	size_t i;
-	json_t *one;
-	if (!part || json_is_null(part))
-		return true;
-	if (str_eq(type, STR("Sequence")) && depth < JSON_PART_DEPTH_MAX) {
-		json_array_foreach(json_object_get(part, "pretokenizers"), i, one)
-		{
-			if (!json_pretokenizer_read(t, one, depth + 1, ret_byte_level, err))
-				return false;
-		}
-		return true;
-	}
-	/* From there on a text is written in the alphabet of bytes, which is not done here. */
-	if (*ret_byte_level)
+	if (*byte_level)
 		return err_set(err, ERR_INPUT,
 		        _("the pre-tokenizer '%s' after 'ByteLevel' is not supported"),
 		        gguf_quote(type, name));
-	*ret_byte_level = str_eq(type, STR("ByteLevel"));
-	for (i = 0; i < ARRAY_LEN(rows); i++)
-		if (str_eq(type, str_of(rows[i].type)))
-			return rows[i].read(t, part, err);
-	return err_set(err, ERR_INPUT, _("the pre-tokenizer '%s' is not supported"),
-	        gguf_quote(type, name));
+	*byte_level = str_eq(type, STR("ByteLevel"));
+	return true;
+}
+
+bool json_pretokenizer_read(
+        struct tokenizer *t, const json_t *part, bool *ret_byte_level, struct err *err)
+{
+	static const struct json_part_kind kind = {
+		.list = "pretokenizers",
+		.unsupported = N_("the pre-tokenizer '%s' is not supported"),
+		.rows = rows,
+		.n_rows = ARRAY_LEN(rows),
+		.admits = admits,
+	};
+	return json_part_read(t, &kind, part, 0, ret_byte_level, err);
 }

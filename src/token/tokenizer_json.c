@@ -10,6 +10,31 @@ struct str json_part_text(const json_t *part, const char *key)
 	return (struct str){ json_string_value(string), json_string_length(string) };
 }
 
+bool json_part_read(struct tokenizer *t, const struct json_part_kind *kind, const json_t *part,
+        int depth, void *ctx, struct err *err)
+{
+	struct str type = json_part_text(part, "type");
+	char name[GGUF_QUOTE];
+	size_t i;
+	json_t *one;
+	if (!part || json_is_null(part))
+		return true;
+	if (str_eq(type, STR("Sequence")) && depth < JSON_PART_DEPTH_MAX) {
+		json_array_foreach(json_object_get(part, kind->list), i, one)
+		{
+			if (!json_part_read(t, kind, one, depth + 1, ctx, err))
+				return false;
+		}
+		return true;
+	}
+	if (kind->admits && !kind->admits(type, ctx, err))
+		return false;
+	for (i = 0; i < kind->n_rows; i++)
+		if (str_eq(type, str_of(kind->rows[i].type)))
+			return kind->rows[i].read(t, part, err);
+	return err_set(err, ERR_INPUT, _(kind->unsupported), gguf_quote(type, name));
+}
+
 bool json_part_flag(const json_t *part, const char *key, bool otherwise)
 {
 	const json_t *flag = json_object_get(part, key);
@@ -156,28 +181,12 @@ static const struct json_part_row processors[] = {
 	{ "ByteLevel", read_nothing },
 };
 
-static bool read_processor(struct tokenizer *t, const json_t *part, int depth, struct err *err)
-{
-	struct str type = json_part_text(part, "type");
-	char name[GGUF_QUOTE];
-	size_t i;
-	json_t *one;
-	if (!part || json_is_null(part))
-		return true;
-	if (str_eq(type, STR("Sequence")) && depth < JSON_PART_DEPTH_MAX) {
-		json_array_foreach(json_object_get(part, "processors"), i, one)
-		{
-			if (!read_processor(t, one, depth + 1, err))
-				return false;
-		}
-		return true;
-	}
-	for (i = 0; i < ARRAY_LEN(processors); i++)
-		if (str_eq(type, str_of(processors[i].type)))
-			return processors[i].read(t, part, err);
-	return err_set(err, ERR_INPUT, _("the post-processor '%s' is not supported"),
-	        gguf_quote(type, name));
-}
+static const struct json_part_kind processor_kind = {
+	.list = "processors",
+	.unsupported = N_("the post-processor '%s' is not supported"),
+	.rows = processors,
+	.n_rows = ARRAY_LEN(processors),
+};
 
 /* ---- all of it ---- */
 
@@ -228,15 +237,16 @@ static bool load(struct tokenizer *t, const json_t *all, struct err *err)
 			return false;
 	}
 	if (!tokenizer_take_pieces(t, count_pieces(json_object_get(model, "vocab"), added), err) ||
-	        !json_normalizer_read(t, json_object_get(all, "normalizer"), 0, err) ||
+	        !json_normalizer_read(t, json_object_get(all, "normalizer"), err) ||
 	        !json_pretokenizer_read(
-	                t, json_object_get(all, "pre_tokenizer"), 0, &byte_level, err) ||
+	                t, json_object_get(all, "pre_tokenizer"), &byte_level, err) ||
 	        !json_model_read(t, model, byte_level, err))
 		return false;
 	read_added(t, added, json_object_get(model, "vocab"), false);
 	read_added(t, added, json_object_get(model, "vocab"), true);
 	t->adds_space = t->adds_space || prepends_space(t);
-	if (!read_processor(t, json_object_get(all, "post_processor"), 0, err))
+	if (!json_part_read(
+	            t, &processor_kind, json_object_get(all, "post_processor"), 0, NULL, err))
 		return false;
 	t->bos = t->before.n > 0 ? t->before.ids[0] : NO_ID;
 	return true;
