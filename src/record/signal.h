@@ -31,14 +31,20 @@ struct signal {
 	const char *name;   /* "server_requests_running" */
 	const char *unit;   /* "1", "ratio", "ms", "tokens", "tokens/s", "1/s" */
 	const char *source; /* what it was read from, by its own name; NULL: nothing */
-	const char *page;   /* the URL it was read from */
+	const char *page;   /* the URL it was read from; NULL: this machine */
+	const char *instance; /* which of several, "cpu3", "eth0", "0"; NULL: there is one */
 	enum signal_state state;
 	const char *reason; /* NULL when measured without a reservation */
 	int64_t n;          /* samples of a gauge, intervals of a rate, values of a distribution */
 	double delta;       /* of a rate: by how much its counter grew; NAN of everything else */
 	double mean, min, p50, p95, max;
-	const struct signal_point *series;
+	double last;      /* the newest value, inside the window or not; NAN: none */
+	double total;     /* of a rate: its counter since the watch began; NAN of everything else */
+	const char *text; /* of what is told in words: the newest; NULL of everything else */
+	const struct signal_point *series; /* the whole window, thinned when it is long */
 	int64_t n_series;
+	const struct signal_point *recent; /* the newest values, none left out */
+	int64_t n_recent;
 };
 
 /* One page of metrics, looked at before, during and after a window. */
@@ -60,6 +66,44 @@ struct signal_server {
 	size_t n_pages;
 	double ttft_beyond_ms; /* mean TTFT of the client minus that of the service; NAN: unknown */
 	const char *warning;   /* a sentence, or NULL */
+};
+
+/* One thread of a watched process. Ratios are shares of the time: 1 is one core. */
+struct signal_thread {
+	int pid, tid;
+	const char *name;
+	double cpu_ratio, cpu_ratio_max; /* mean of the window; the busiest sample */
+	double run_queue_ratio;          /* runnable, but waiting for a core */
+	double voluntary_per_s, involuntary_per_s; /* context switches */
+	const char *cpus;                /* that it may run on: "0-3,8"; NULL: unknown */
+	char state;                      /* as in /proc: 'R', 'S', 'D', ...; 0: gone */
+	const double *recent;            /* CPU ratios of the newest samples, oldest first */
+	int64_t n_recent;
+	int64_t n;                       /* samples */
+};
+
+/* Where a watched process was, by samples of its stacks. */
+struct signal_symbol {
+	int pid;
+	const char *symbol; /* "[unknown]" where nobody knows the name */
+	const char *module; /* "libc.so.6", "[kernel]", "[JIT]" */
+	const char *build_id; /* hexadecimal; NULL: none */
+	int64_t n;          /* samples */
+	double ratio;       /* of all samples of that process on a CPU */
+};
+
+/* What this machine and the watched processes did during one window. */
+struct signal_system {
+	struct signal *signals;
+	size_t n_signals;
+	struct signal_thread *threads; /* busiest first, at most some dozens */
+	size_t n_threads;
+	int64_t n_threads_seen;
+	struct signal_symbol *symbols; /* most frequent first, at most some dozens */
+	size_t n_symbols;
+	double from_s, to_s; /* of the window; NAN: it had none */
+	double interval_s;   /* between samples, as asked for */
+	int64_t n_samples;
 };
 
 /* A signal of the page by its name; NULL when there is none or it has no values. */

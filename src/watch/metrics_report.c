@@ -383,6 +383,8 @@ void metrics_window_report(const struct metrics_window *w, const char *url, int6
 			.p50 = NAN,
 			.p95 = NAN,
 			.max = NAN,
+			.last = NAN,
+			.total = NAN,
 		};
 		report_signal(&r);
 	}

@@ -1,0 +1,380 @@
+#include "watch/board.h"
+
+#include "base/i18n.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct point {
+	int64_t at_ns;
+	double value;
+};
+
+struct channel {
+	struct board *board;
+	const struct watch_row *row;
+	const char *instance;
+	size_t number;
+	struct channel *next_of_row; /* the next instance of the row */
+
+	/* what the channel says of itself */
+	enum signal_state absent; /* SIGNAL_MEASURED: nothing said */
+	char reason[BOARD_REASON_BYTES];
+	const char *assumed; /* why its values are estimates */
+	char text[BOARD_TEXT_BYTES];
+	bool has_text, is_new;
+
+	/* of a counter */
+	bool has_total;
+	uint64_t total;
+	int64_t total_ns;
+	double grown_ever;
+
+	/* since the begin */
+	int64_t n, n_resets;
+	double sum,
+	        weight; /* of values times their weights; a rate's weight is its interval in s */
+	double grown;
+	double min, max, last;
+	int64_t last_ns;
+	struct point *points;
+	size_t n_points;
+	int64_t keep_every; /* values */
+
+	struct point *recent; /* a ring */
+	size_t n_recent, recent_at;
+};
+
+struct board {
+	struct arena memory;
+	struct channel **channels; /* [BOARD_CHANNELS_MAX], in the order of their making */
+	size_t n;
+	int64_t now_ns;
+};
+
+struct board *board_new(void)
+{
+	struct board *b = mem_zeroed(1, sizeof(*b));
+	b->channels = mem_zeroed(BOARD_CHANNELS_MAX, sizeof(struct channel *));
+	return b;
+}
+
+void board_free(struct board *b)
+{
+	if (!b)
+		return;
+	arena_release(&b->memory);
+	free(b->channels);
+	free(b);
+}
+
+void board_at(struct board *b, int64_t now_ns)
+{
+	b->now_ns = now_ns;
+}
+
+int64_t board_now_ns(const struct board *b)
+{
+	return b->now_ns;
+}
+
+static void reset_window(struct channel *c)
+{
+	c->n = c->n_resets = 0;
+	c->sum = c->weight = c->grown = 0;
+	c->min = INFINITY;
+	c->max = -INFINITY;
+	c->n_points = 0;
+	c->keep_every = 1;
+}
+
+static bool same_instance(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+struct channel *board_channel(struct board *b, const struct watch_row *row, const char *instance)
+{
+	struct channel *last = NULL;
+	for (size_t i = 0; i < b->n && !last; i++)
+		if (b->channels[i]->row == row)
+			last = b->channels[i];
+	for (struct channel *c = last; c; c = c->next_of_row) {
+		if (same_instance(c->instance, instance))
+			return c;
+		last = c;
+	}
+	if (b->n == BOARD_CHANNELS_MAX)
+		return NULL;
+	struct channel *c = arena_new(&b->memory, struct channel);
+	c->board = b;
+	c->row = row;
+	c->instance = instance ? arena_strdup(&b->memory, instance) : NULL;
+	c->last = NAN;
+	c->points = arena_new_n(&b->memory, struct point, BOARD_POINTS);
+	c->recent = arena_new_n(&b->memory, struct point, BOARD_RECENT);
+	reset_window(c);
+	if (last)
+		last->next_of_row = c;
+	c->number = b->n;
+	b->channels[b->n++] = c;
+	return c;
+}
+
+static void thin(struct channel *c)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < c->n_points; i += 2)
+		c->points[kept++] = c->points[i];
+	c->n_points = kept;
+	c->keep_every *= 2;
+}
+
+static void keep_point(struct channel *c, double value)
+{
+	const struct point p = { c->board->now_ns, value };
+	c->recent[c->recent_at] = p;
+	c->recent_at = (c->recent_at + 1) % BOARD_RECENT;
+	c->n_recent += c->n_recent < BOARD_RECENT;
+	if (c->n % c->keep_every != 0)
+		return;
+	if (c->n_points == BOARD_POINTS)
+		thin(c);
+	/* The thinned ones are the 0th, 2nd, ...: the next to keep may be another. */
+	if (c->n % c->keep_every == 0)
+		c->points[c->n_points++] = p;
+}
+
+static void take_value(struct channel *c, double value, double weight)
+{
+	keep_point(c, value);
+	c->n++;
+	c->sum += value * weight;
+	c->weight += weight;
+	c->min = fmin(c->min, value);
+	c->max = fmax(c->max, value);
+	c->last = value;
+	c->last_ns = c->board->now_ns;
+	c->absent = SIGNAL_MEASURED;
+	c->is_new = true;
+}
+
+void channel_value(struct channel *c, double value)
+{
+	if (c && isfinite(value))
+		take_value(c, value, 1);
+}
+
+/* By how much a counter grew; false when it went back. */
+static bool growth(const struct channel *c, uint64_t total, uint64_t *ret_growth)
+{
+	*ret_growth = total - c->total;
+	if (total >= c->total)
+		return true;
+	if (c->row->bits == 0 || c->row->bits >= 64)
+		return false;
+	uint64_t range = UINT64_C(1) << c->row->bits;
+	*ret_growth = total + (range - c->total);
+	return c->total < range && *ret_growth < range / 2;
+}
+
+void channel_total(struct channel *c, uint64_t total)
+{
+	if (!c)
+		return;
+	int64_t now = c->board->now_ns;
+	double scale = c->row->scale > 0 ? c->row->scale : 1;
+	uint64_t by = 0;
+	bool had = c->has_total;
+	bool went_on = had && growth(c, total, &by);
+	double interval_s = (double)(now - c->total_ns) / 1e9;
+	c->has_total = true;
+	c->total = total;
+	c->total_ns = now;
+	c->n_resets += had && !went_on;
+	c->absent = SIGNAL_MEASURED;
+	if (!went_on || interval_s <= 0)
+		return;
+	c->grown += (double)by * scale;
+	c->grown_ever += (double)by * scale;
+	take_value(c, (double)by * scale / interval_s, interval_s);
+}
+
+void channel_forget(struct channel *c)
+{
+	if (c)
+		c->has_total = false;
+}
+
+void channel_text(struct channel *c, struct str text)
+{
+	if (!c)
+		return;
+	size_t len = text.len < BOARD_TEXT_BYTES - 1 ? text.len : BOARD_TEXT_BYTES - 1;
+	c->is_new = !c->has_text || strlen(c->text) != len || memcmp(c->text, text.s, len) != 0;
+	if (len)
+		memcpy(c->text, text.s, len);
+	c->text[len] = '\0';
+	c->has_text = true;
+	c->n++;
+	c->absent = SIGNAL_MEASURED;
+}
+
+void channel_estimated(struct channel *c, const char *reason)
+{
+	if (c)
+		c->assumed = reason;
+}
+
+void channel_absent(struct channel *c, enum signal_state state, const char *reason)
+{
+	if (!c)
+		return;
+	c->absent = state;
+	c->has_total = false;
+	c->last = NAN;
+	c->has_text = false;
+	size_t len = strnlen(reason, sizeof(c->reason) - 1);
+	memmove(c->reason, reason, len);
+	c->reason[len] = '\0';
+}
+
+void board_absent(struct board *b, const struct watch_row *rows, size_t n_rows,
+        enum signal_state state, const char *reason)
+{
+	for (size_t i = 0; i < n_rows; i++)
+		channel_absent(board_channel(b, &rows[i], NULL), state, reason);
+}
+
+void board_begin(struct board *b)
+{
+	for (size_t i = 0; i < b->n; i++)
+		reset_window(b->channels[i]);
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double quantile(const double *sorted, size_t n, double q)
+{
+	size_t rank = (size_t)ceil(q * (double)n);
+	return sorted[rank > 0 ? rank - 1 : 0];
+}
+
+static void set_statistics(const struct channel *c, struct signal *s)
+{
+	AUTO(auto_free) double *sorted = mem_zeroed(c->n_points, sizeof(*sorted));
+	for (size_t i = 0; i < c->n_points; i++)
+		sorted[i] = c->points[i].value;
+	qsort(sorted, c->n_points, sizeof(*sorted), compare);
+	s->mean = c->sum / c->weight;
+	s->min = c->min;
+	s->max = c->max;
+	s->p50 = quantile(sorted, c->n_points, 0.5);
+	s->p95 = quantile(sorted, c->n_points, 0.95);
+}
+
+static void set_points(
+        const struct channel *c, int64_t zero_ns, struct arena *run, struct signal *s)
+{
+	struct signal_point *series = arena_new_n(run, struct signal_point, c->n_points + 1);
+	struct signal_point *recent = arena_new_n(run, struct signal_point, c->n_recent + 1);
+	for (size_t i = 0; i < c->n_points; i++)
+		series[i] = (struct signal_point){ (double)(c->points[i].at_ns - zero_ns) / 1e9,
+			c->points[i].value };
+	size_t first = (c->recent_at + BOARD_RECENT - c->n_recent) % BOARD_RECENT;
+	for (size_t i = 0; i < c->n_recent; i++) {
+		const struct point *p = &c->recent[(first + i) % BOARD_RECENT];
+		recent[i] = (struct signal_point){ (double)(p->at_ns - zero_ns) / 1e9, p->value };
+	}
+	s->series = series;
+	s->n_series = (int64_t)c->n_points;
+	s->recent = recent;
+	s->n_recent = (int64_t)c->n_recent;
+}
+
+/* What is said of a signal's values, or of their absence. */
+static void set_state(const struct channel *c, struct arena *run, struct signal *s)
+{
+	const char *said = c->reason[0] ? arena_strdup(run, c->reason) : NULL;
+	if (c->n == 0) {
+		bool told = c->absent != SIGNAL_MEASURED;
+		s->state = told ? c->absent : SIGNAL_NOT_COUNTED;
+		s->reason = told              ? said
+		            : c->n_resets > 0 ? _("its counter began anew")
+		                              : _("it takes two samples, and there were fewer");
+		return;
+	}
+	s->state = c->assumed ? SIGNAL_ESTIMATED : SIGNAL_MEASURED;
+	s->reason = c->assumed;
+	if (c->absent != SIGNAL_MEASURED)
+		s->reason = arena_printf(run, _("not to the end: %s"), said);
+	else if (c->n_resets > 0)
+		s->reason = arena_printf(
+		        run, _("its counter began anew %lld times"), (long long)c->n_resets);
+}
+
+static void report_channel(
+        const struct channel *c, int64_t zero_ns, struct arena *run, struct signal *s)
+{
+	bool is_rate = c->row->kind == WATCH_RATE;
+	*s = (struct signal){
+		.name = c->row->name,
+		.unit = c->row->unit,
+		.source = c->row->from,
+		.instance = c->instance ? arena_strdup(run, c->instance) : NULL,
+		.n = c->n,
+		.delta = is_rate && c->n > 0 ? c->grown : NAN,
+		.mean = NAN,
+		.min = NAN,
+		.p50 = NAN,
+		.p95 = NAN,
+		.max = NAN,
+		.last = c->last,
+		.total = is_rate ? c->grown_ever : NAN,
+		.text = c->has_text ? arena_strdup(run, c->text) : NULL,
+	};
+	set_state(c, run, s);
+	set_points(c, zero_ns, run, s);
+	if (c->n_points > 0)
+		set_statistics(c, s);
+}
+
+void board_report(
+        const struct board *b, int64_t zero_ns, struct arena *run, struct signal_system *to)
+{
+	AUTO(auto_free) bool *done = mem_zeroed(b->n + 1, sizeof(*done));
+	to->signals = arena_new_n(run, struct signal, b->n + 1);
+	to->n_signals = 0;
+	for (size_t i = 0; i < b->n; i++) {
+		if (done[i])
+			continue;
+		for (struct channel *c = b->channels[i]; c; c = c->next_of_row) {
+			done[c->number] = true;
+			report_channel(c, zero_ns, run, &to->signals[to->n_signals++]);
+		}
+	}
+}
+
+void board_each_news(
+        struct board *b, void (*on_news)(void *ctx, const struct board_news *news), void *ctx)
+{
+	for (size_t i = 0; i < b->n; i++) {
+		struct channel *c = b->channels[i];
+		if (!c->is_new)
+			continue;
+		c->is_new = false;
+		const struct board_news news = {
+			.row = c->row,
+			.instance = c->instance,
+			.number = c->number,
+			.value = c->row->kind == WATCH_TEXT ? NAN : c->last,
+			.text = c->has_text ? c->text : NULL,
+		};
+		on_news(ctx, &news);
+	}
+}

@@ -1,0 +1,244 @@
+#include "tap.h"
+
+#include "base/clock.h"
+#include "watch/sampler.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct watch_row gauge = { .name = "a_gauge", .unit = "1", .kind = WATCH_GAUGE };
+static const struct watch_row rate = {
+	.name = "a_rate", .unit = "ratio", .kind = WATCH_RATE, .scale = 1e-9
+};
+static const struct watch_row narrow = {
+	.name = "a_narrow", .unit = "bytes/s", .kind = WATCH_RATE, .bits = 32
+};
+
+static const struct signal *find(const struct signal_system *s, const char *name)
+{
+	for (size_t i = 0; i < s->n_signals; i++)
+		if (strcmp(s->signals[i].name, name) == 0)
+			return &s->signals[i];
+	return NULL;
+}
+
+static void a_rate_weighs_its_intervals_by_their_length(void)
+{
+	struct arena memory = { 0 }, *run = &memory;
+	struct board *b = board_new();
+	struct signal_system got = { 0 };
+	struct channel *c = board_channel(b, &rate, NULL);
+	/* 0.5 of a core for 1 s, then 0.25 for 3 s: the mean weighs by time. */
+	const uint64_t totals[] = { 7000000000, 7500000000, 8250000000 };
+	const int64_t at_s[] = { 10, 11, 14 };
+	for (int i = 0; i < 3; i++) {
+		board_at(b, at_s[i] * NS_PER_S);
+		channel_total(c, totals[i]);
+	}
+	board_report(b, 10 * NS_PER_S, run, &got);
+	const struct signal *s = find(&got, "a_rate");
+	CHECK_INT(s->n, 2);
+	CHECK_NEAR(s->mean, 1.25 / 4, 1e-12);
+	CHECK_NEAR(s->delta, 1.25, 1e-12);
+	CHECK_NEAR(s->max, 0.5, 1e-12);
+	CHECK_NEAR(s->series[1].t_s, 4, 1e-12);
+	board_begin(b);
+	board_at(b, 15 * NS_PER_S);
+	channel_total(c, 9250000000);
+	board_report(b, 14 * NS_PER_S, run, &got);
+	s = find(&got, "a_rate");
+	CHECK_INT(s->n, 1);
+	CHECK_NEAR(s->mean, 1, 1e-12);
+	CHECK_NEAR(s->total, 2.25, 1e-12);
+	board_free(b);
+	arena_release(run);
+}
+
+static void a_reset_makes_no_value_and_a_wrap_does(void)
+{
+	struct arena memory = { 0 }, *run = &memory;
+	struct board *b = board_new();
+	struct signal_system got = { 0 };
+	struct channel *c = board_channel(b, &rate, NULL), *d = board_channel(b, &narrow, NULL);
+	const uint64_t totals[] = { 1000, 5, 1000000005 };
+	for (int i = 0; i < 3; i++) {
+		board_at(b, (i + 1) * NS_PER_S);
+		channel_total(c, totals[i]);
+		channel_total(d, (0xfffffff0u + 0x10u * (unsigned)i) & 0xffffffffu);
+	}
+	board_report(b, 0, run, &got);
+	const struct signal *s = find(&got, "a_rate");
+	CHECK_INT(s->n, 1);
+	CHECK_NEAR(s->mean, 1, 1e-12);
+	CHECK(s->reason && strstr(s->reason, "anew"));
+	s = find(&got, "a_narrow");
+	CHECK_INT(s->n, 2);
+	CHECK_NEAR(s->mean, 16, 1e-12);
+	board_free(b);
+	arena_release(run);
+}
+
+static void a_long_window_is_thinned_evenly_and_counted_whole(void)
+{
+	struct arena memory = { 0 }, *run = &memory;
+	enum { N = 5000 };
+	struct board *b = board_new();
+	struct signal_system got = { 0 };
+	struct channel *c = board_channel(b, &gauge, "x");
+	for (int i = 0; i < N; i++) {
+		board_at(b, (i + 1) * NS_PER_MS);
+		channel_value(c, i);
+	}
+	board_report(b, 0, run, &got);
+	const struct signal *s = find(&got, "a_gauge");
+	CHECK_INT(s->n, N);
+	CHECK(s->n_series <= BOARD_POINTS && s->n_series >= BOARD_POINTS / 2);
+	CHECK_NEAR(s->mean, (N - 1) / 2.0, 1e-9);
+	CHECK_NEAR(s->max, N - 1, 0);
+	CHECK_NEAR(s->p95, 0.95 * N, N / 100.0);
+	double step = s->series[1].value - s->series[0].value;
+	bool even = true;
+	for (int64_t i = 1; i < s->n_series; i++)
+		even &= s->series[i].value - s->series[i - 1].value == step;
+	CHECK(even);
+	CHECK_INT(s->n_recent, BOARD_RECENT);
+	CHECK_NEAR(s->recent[BOARD_RECENT - 1].value, N - 1, 0);
+	CHECK_STR(s->instance, "x");
+	board_free(b);
+	arena_release(run);
+}
+
+static void what_is_absent_says_why_and_has_no_value(void)
+{
+	struct arena memory = { 0 }, *run = &memory;
+	struct board *b = board_new();
+	struct signal_system got = { 0 };
+	struct channel *c = board_channel(b, &gauge, NULL), *d = board_channel(b, &rate, NULL);
+	channel_absent(c, SIGNAL_NOT_SUPPORTED, "no such file");
+	board_at(b, 1);
+	channel_total(d, 1);
+	board_report(b, 0, run, &got);
+	const struct signal *s = find(&got, "a_gauge");
+	CHECK_INT(s->state, SIGNAL_NOT_SUPPORTED);
+	CHECK_STR(s->reason, "no such file");
+	CHECK(isnan(s->mean) && isnan(s->last));
+	s = find(&got, "a_rate");
+	CHECK_INT(s->state, SIGNAL_NOT_COUNTED);
+	channel_value(c, 4);
+	channel_absent(c, SIGNAL_NOT_COUNTED, "process gone");
+	board_report(b, 0, run, &got);
+	s = find(&got, "a_gauge");
+	CHECK_INT(s->state, SIGNAL_MEASURED);
+	CHECK(strstr(s->reason, "process gone") != NULL);
+	board_free(b);
+	arena_release(run);
+}
+
+/* A source of the test: a counter that grows by 100 at each sample, and says when it was asked. */
+static struct channel *source_channel;
+static uint64_t source_total;
+static int n_asked, n_slow_asked;
+
+static bool source_open(const struct watch_config *config, struct board *board, struct arena *run,
+        void **ret_self, struct err *err)
+{
+	(void)config, (void)run, (void)err;
+	source_channel = board_channel(board, &narrow, NULL);
+	*ret_self = &source_total;
+	return true;
+}
+
+static void source_sample(void *self, int64_t now_ns)
+{
+	(void)now_ns;
+	n_asked++;
+	*(uint64_t *)self += 100;
+	channel_total(source_channel, *(uint64_t *)self);
+}
+
+static bool slow_open(const struct watch_config *config, struct board *board, struct arena *run,
+        void **ret_self, struct err *err)
+{
+	(void)config, (void)board, (void)run, (void)err;
+	*ret_self = &n_slow_asked;
+	return true;
+}
+
+static void slow_sample(void *self, int64_t now_ns)
+{
+	(void)now_ns;
+	++*(int *)self;
+}
+
+static bool broken_open(const struct watch_config *config, struct board *board, struct arena *run,
+        void **ret_self, struct err *err)
+{
+	(void)config, (void)board, (void)run, (void)ret_self;
+	return err_set(err, ERR_SYSTEM, "it is not there");
+}
+
+static void a_sampler_counts_what_lies_inside_its_window(void)
+{
+	struct arena memory = { 0 }, *run = &memory;
+	static const struct watch_source works = { .open = source_open, .sample = source_sample },
+	                                 slow = { .open = slow_open,
+		                                 .sample = slow_sample,
+		                                 .period_ns = NS_PER_S },
+	                                 broken = {
+		                                 .open = broken_open, .rows = &gauge, .n_rows = 1
+	                                 };
+	static const struct watch_source *const all[] = { &works, &slow, &broken };
+	struct watch_config config = {
+		.root = "", .interval_ns = 100 * NS_PER_MS, .sources = all, .n_sources = 3
+	};
+	struct signal_system got;
+	struct sampler *s;
+	struct err err;
+	CHECK(sampler_open(&config, run, &s, &err));
+	for (int i = 0; i < 21; i++)
+		sampler_step(s, (i + 1) * 100 * NS_PER_MS);
+	sampler_report(s, INT64_MIN, run, &got);
+	CHECK_INT(n_asked, 21);
+	CHECK_INT(n_slow_asked, 3);
+	CHECK_NEAR(find(&got, "a_narrow")->mean, 1000, 1e-9);
+	CHECK_INT(find(&got, "a_gauge")->state, SIGNAL_NOT_SUPPORTED);
+	CHECK_STR(find(&got, "a_gauge")->reason, "it is not there");
+	sampler_close(s);
+
+	n_asked = 0;
+	config.interval_ns = 5 * NS_PER_MS;
+	CHECK(sampler_open(&config, run, &s, &err) && sampler_start(s, &err));
+	clock_sleep_until(clock_now_ns() + 30 * NS_PER_MS);
+	int64_t begin_ns = clock_now_ns();
+	sampler_begins(s);
+	clock_sleep_until(begin_ns + 100 * NS_PER_MS);
+	sampler_ends(s);
+	int64_t end_ns = clock_now_ns();
+	sampler_report(s, begin_ns, run, &got);
+	double length_s = (double)(end_ns - begin_ns) / 1e9;
+	CHECK(got.from_s >= 0 && got.from_s < 0.05);
+	CHECK(got.to_s >= length_s - 0.001 && got.to_s < length_s + 0.05);
+	CHECK(find(&got, "a_narrow")->n == got.n_samples);
+	int asked = n_asked;
+	clock_sleep_until(clock_now_ns() + 30 * NS_PER_MS);
+	CHECK_INT(n_asked, asked);
+	const struct signal *late = find(&got, "watch_late_ms");
+	CHECK(late && late->n > 0 && late->min >= 0);
+	sampler_close(s);
+
+	config.pids = (const int[]){ 0x7ffffff0 };
+	config.n_pids = 1;
+	CHECK(!sampler_open(&config, run, &s, &err));
+	CHECK(strstr(err.text, "2147483632") != NULL);
+	arena_release(run);
+}
+
+int main(void)
+{
+	TAP_RUN(a_rate_weighs_its_intervals_by_their_length);
+	TAP_RUN(a_reset_makes_no_value_and_a_wrap_does);
+	TAP_RUN(a_long_window_is_thinned_evenly_and_counted_whole);
+	TAP_RUN(what_is_absent_says_why_and_has_no_value);
+	TAP_RUN(a_sampler_counts_what_lies_inside_its_window);
+	return tap_done();
+}
