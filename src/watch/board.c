@@ -265,17 +265,21 @@ static double quantile(const double *sorted, size_t n, double q)
 	return sorted[rank > 0 ? rank - 1 : 0];
 }
 
-static void set_statistics(const struct channel *c, struct signal *s)
+static void set_quantiles(const struct channel *c, struct signal *s)
 {
 	AUTO(auto_free) double *sorted = mem_zeroed(c->n_points, sizeof(*sorted));
 	for (size_t i = 0; i < c->n_points; i++)
 		sorted[i] = c->points[i].value;
 	qsort(sorted, c->n_points, sizeof(*sorted), compare);
+	s->p50 = quantile(sorted, c->n_points, 0.5);
+	s->p95 = quantile(sorted, c->n_points, 0.95);
+}
+
+static void set_moments(const struct channel *c, struct signal *s)
+{
 	s->mean = c->sum / c->weight;
 	s->min = c->min;
 	s->max = c->max;
-	s->p50 = quantile(sorted, c->n_points, 0.5);
-	s->p95 = quantile(sorted, c->n_points, 0.95);
 }
 
 static void set_points(
@@ -318,8 +322,7 @@ static void set_state(const struct channel *c, struct arena *run, struct signal 
 		        run, _("its counter began anew %lld times"), (long long)c->n_resets);
 }
 
-static void report_channel(
-        const struct channel *c, int64_t zero_ns, struct arena *run, struct signal *s)
+static void report_channel(const struct channel *c, struct arena *run, struct signal *s)
 {
 	bool is_rate = c->row->kind == WATCH_RATE;
 	*s = (struct signal){
@@ -339,13 +342,22 @@ static void report_channel(
 		.text = c->has_text ? arena_strdup(run, c->text) : NULL,
 	};
 	set_state(c, run, s);
-	set_points(c, zero_ns, run, s);
 	if (c->n_points > 0)
-		set_statistics(c, s);
+		set_moments(c, s);
 }
 
-void board_report(
-        const struct board *b, int64_t zero_ns, struct arena *run, struct signal_system *to)
+/* What takes time: a full report, of every channel. */
+static void add_all(const struct channel *c, int64_t zero_ns, struct arena *run, struct signal *s)
+{
+	set_points(c, zero_ns, run, s);
+	if (c->n_points > 0)
+		set_quantiles(c, s);
+}
+
+/* add is called for the signals of the rows that are wanted; NULL: all are. */
+static void report(const struct board *b, int64_t zero_ns, bool (*wants)(const char *name),
+        void (*add)(const struct channel *, int64_t, struct arena *, struct signal *),
+        struct arena *run, struct signal_system *to)
 {
 	AUTO(auto_free) bool *done = mem_zeroed(b->n + 1, sizeof(*done));
 	to->signals = arena_new_n(run, struct signal, b->n + 1);
@@ -353,11 +365,27 @@ void board_report(
 	for (size_t i = 0; i < b->n; i++) {
 		if (done[i])
 			continue;
+		bool wanted = !wants || wants(b->channels[i]->row->name);
 		for (struct channel *c = b->channels[i]; c; c = c->next_of_row) {
+			struct signal *s = &to->signals[to->n_signals++];
 			done[c->number] = true;
-			report_channel(c, zero_ns, run, &to->signals[to->n_signals++]);
+			report_channel(c, run, s);
+			if (wanted)
+				add(c, zero_ns, run, s);
 		}
 	}
+}
+
+void board_report(
+        const struct board *b, int64_t zero_ns, struct arena *run, struct signal_system *to)
+{
+	report(b, zero_ns, NULL, add_all, run, to);
+}
+
+void board_glance(const struct board *b, int64_t zero_ns, bool (*wants)(const char *name),
+        struct arena *run, struct signal_system *to)
+{
+	report(b, zero_ns, wants, set_points, run, to);
 }
 
 void board_each_news(

@@ -110,6 +110,13 @@ void board_begin(struct board *b);
 void board_report(
         const struct board *b, int64_t zero_ns, struct arena *run, struct signal_system *to);
 
+/*
+ * The same for who looks several times a second: without quantiles, which are NAN, and with points
+ * only of the signals whose names are wanted; NULL: of all.
+ */
+void board_glance(const struct board *b, int64_t zero_ns, bool (*wants)(const char *name),
+        struct arena *run, struct signal_system *to);
+
 /* For who writes every sample down: what is new since the same call before. */
 struct board_news {
 	const struct watch_row *row;

@@ -114,8 +114,8 @@ void sampler_on_sample(struct sampler *s, void (*on_sample)(void *ctx, struct bo
 	s->ctx = ctx;
 }
 
-static void report_now(
-        struct sampler *s, int64_t zero_ns, struct arena *run, struct signal_system *to)
+/* What is not on the board, and the zero of the axis. */
+static int64_t report_window(struct sampler *s, int64_t zero_ns, struct signal_system *to)
 {
 	int64_t from_ns = zero_ns == INT64_MIN ? s->begin_ns : zero_ns;
 	*to = (struct signal_system){
@@ -124,7 +124,11 @@ static void report_now(
 		.interval_s = (double)s->config.interval_ns / 1e9,
 		.n_samples = s->n_samples,
 	};
-	board_report(s->board, from_ns, run, to);
+	return from_ns;
+}
+
+static void report_sources(struct sampler *s, struct arena *run, struct signal_system *to)
+{
 	for (size_t i = 0; i < s->n_sources; i++)
 		if (s->sources[i].self && s->sources[i].source->report)
 			s->sources[i].source->report(s->sources[i].self, run, to);
@@ -262,13 +266,30 @@ void sampler_ends(struct sampler *s)
 	tell(s, &s->wants_end);
 }
 
-void sampler_report(
-        struct sampler *s, int64_t zero_ns, struct arena *run, struct signal_system *ret_system)
+static void lock_answered(struct sampler *s)
 {
 	pthread_mutex_lock(&s->lock);
 	while (s->has_thread && (s->wants_begin || s->wants_end))
 		pthread_cond_wait(&s->changed, &s->lock);
-	report_now(s, zero_ns, run, ret_system);
+}
+
+void sampler_report(
+        struct sampler *s, int64_t zero_ns, struct arena *run, struct signal_system *ret_system)
+{
+	lock_answered(s);
+	int64_t from_ns = report_window(s, zero_ns, ret_system);
+	board_report(s->board, from_ns, run, ret_system);
+	report_sources(s, run, ret_system);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void sampler_glance(struct sampler *s, int64_t zero_ns, bool (*wants)(const char *name),
+        struct arena *run, struct signal_system *ret_system)
+{
+	lock_answered(s);
+	int64_t from_ns = report_window(s, zero_ns, ret_system);
+	board_glance(s->board, from_ns, wants, run, ret_system);
+	report_sources(s, run, ret_system);
 	pthread_mutex_unlock(&s->lock);
 }
 

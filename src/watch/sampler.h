@@ -40,6 +40,10 @@ void sampler_ends(struct sampler *s);
 void sampler_report(
         struct sampler *s, int64_t zero_ns, struct arena *run, struct signal_system *ret_system);
 
+/* The same as board_glance has it, which holds the thread up for well under a millisecond. */
+void sampler_glance(struct sampler *s, int64_t zero_ns, bool (*wants)(const char *name),
+        struct arena *run, struct signal_system *ret_system);
+
 /*
  * Called by the thread after each sample, under the lock: board_each_news is for it. Set before
  * sampler_start.

@@ -54,6 +54,38 @@ static void a_rate_weighs_its_intervals_by_their_length(void)
 	arena_release(run);
 }
 
+static bool wants_gauges(const char *name)
+{
+	return strcmp(name, "a_gauge") == 0;
+}
+
+static void a_glance_has_points_of_what_is_wanted_and_no_quantiles(void)
+{
+	struct arena memory = { 0 }, *run = &memory;
+	struct board *b = board_new();
+	struct signal_system got = { 0 };
+	struct channel *c = board_channel(b, &gauge, NULL), *d = board_channel(b, &rate, NULL);
+	for (int i = 1; i <= 3; i++) {
+		board_at(b, i * NS_PER_S);
+		channel_value(c, i);
+		channel_total(d, (uint64_t)i * 1000000000);
+	}
+	board_glance(b, NS_PER_S, wants_gauges, run, &got);
+	CHECK_INT(got.n_signals, 2);
+	const struct signal *s = find(&got, "a_gauge"), *r = find(&got, "a_rate");
+	CHECK_INT(s->n_series, 3);
+	CHECK_INT(s->n_recent, 3);
+	CHECK_NEAR(s->recent[2].t_s, 2, 1e-12);
+	CHECK_NEAR(s->mean, 2, 1e-12);
+	CHECK_NEAR(s->max, 3, 1e-12);
+	CHECK(isnan(s->p50) && isnan(s->p95));
+	CHECK_INT(r->n_series + r->n_recent, 0);
+	CHECK_NEAR(r->last, 1, 1e-12);
+	CHECK_NEAR(r->mean, 1, 1e-12);
+	board_free(b);
+	arena_release(run);
+}
+
 static void a_reset_makes_no_value_and_a_wrap_does(void)
 {
 	struct arena memory = { 0 }, *run = &memory;
@@ -236,6 +268,7 @@ static void a_sampler_counts_what_lies_inside_its_window(void)
 int main(void)
 {
 	TAP_RUN(a_rate_weighs_its_intervals_by_their_length);
+	TAP_RUN(a_glance_has_points_of_what_is_wanted_and_no_quantiles);
 	TAP_RUN(a_reset_makes_no_value_and_a_wrap_does);
 	TAP_RUN(a_long_window_is_thinned_evenly_and_counted_whole);
 	TAP_RUN(what_is_absent_says_why_and_has_no_value);
