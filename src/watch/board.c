@@ -21,6 +21,7 @@ struct channel {
 	/* what the channel says of itself */
 	enum signal_state absent; /* SIGNAL_MEASURED: nothing said */
 	char reason[BOARD_REASON_BYTES];
+	const char *from;    /* NULL: its row's */
 	const char *assumed; /* why its values are estimates */
 	char text[BOARD_TEXT_BYTES];
 	bool has_text, is_new;
@@ -221,6 +222,12 @@ void channel_text(struct channel *c, struct str text)
 	c->absent = SIGNAL_MEASURED;
 }
 
+void channel_from(struct channel *c, const char *from)
+{
+	if (c)
+		c->from = from;
+}
+
 void channel_estimated(struct channel *c, const char *reason)
 {
 	if (c)
@@ -328,7 +335,7 @@ static void report_channel(const struct channel *c, struct arena *run, struct si
 	*s = (struct signal){
 		.name = c->row->name,
 		.unit = c->row->unit,
-		.source = c->row->from,
+		.source = c->from ? c->from : c->row->from,
 		.instance = c->instance ? arena_strdup(run, c->instance) : NULL,
 		.n = c->n,
 		.delta = is_rate && c->n > 0 ? c->grown : NAN,

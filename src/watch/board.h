@@ -83,6 +83,12 @@ void channel_forget(struct channel *c);
 /* Words; at most BOARD_TEXT_BYTES - 1 bytes of them. */
 void channel_text(struct channel *c, struct str text);
 
+/*
+ * What this channel is read from, where it is not its row's from: one of several libraries that
+ * tell the same. It lasts as long as the board.
+ */
+void channel_from(struct channel *c, const char *from);
+
 /* Values so far are estimates, and why: what was assumed. Stays until the board's end. */
 void channel_estimated(struct channel *c, const char *reason);
 

@@ -157,11 +157,13 @@ static void what_is_absent_says_why_and_has_no_value(void)
 	s = find(&got, "a_rate");
 	CHECK_INT(s->state, SIGNAL_NOT_COUNTED);
 	channel_value(c, 4);
+	channel_from(c, "another file");
 	channel_absent(c, SIGNAL_NOT_COUNTED, "process gone");
 	board_report(b, 0, run, &got);
 	s = find(&got, "a_gauge");
 	CHECK_INT(s->state, SIGNAL_MEASURED);
 	CHECK(strstr(s->reason, "process gone") != NULL);
+	CHECK_STR(s->source, "another file");
 	board_free(b);
 	arena_release(run);
 }
