@@ -3,6 +3,8 @@
  */
 #include "cmd/cmd.h"
 #include "cmd/common.h"
+#include "cmd/load_server.h"
+#include "cmd/system_watch.h"
 
 #include "base/clock.h"
 #include "base/i18n.h"
@@ -19,6 +21,15 @@ struct diagnose_options {
 	const char *sla;
 	int64_t budget_ns;
 	const char *report;
+	struct load_server_options server;
+	struct system_watch_options system;
+};
+
+/* What is looked at beside each load. */
+struct watched {
+	struct arena *run;
+	struct load_server *server;
+	struct system_watch *system; /* NULL: not watched */
 };
 
 static const struct opt own_rows[] = {
@@ -51,6 +62,27 @@ static void on_progress(void *ctx, const char *what, int i, int n, const struct 
 		cmd_progress_load(label, p);
 	else
 		cmd_progress("%s", label);
+}
+
+static bool before(void *ctx, const struct load_shape *shape, struct err *err)
+{
+	const struct watched *watched = ctx;
+	return load_server_start(watched->server, shape, err);
+}
+
+static void on_window(void *ctx, bool opened)
+{
+	const struct watched *watched = ctx;
+	load_server_window(watched->server, opened);
+	system_watch_window(watched->system, opened);
+}
+
+static void after(void *ctx, struct load_run *r)
+{
+	const struct watched *watched = ctx;
+	load_server_finish(watched->server, watched->run, r);
+	if (r)
+		r->system = system_watch_report(watched->system, r->window.start_ns, watched->run);
 }
 
 /* The point of the curve at which the SLA was judged, else the last one. */
@@ -118,7 +150,15 @@ static int exit_code(const struct diagnosis *d)
 static int run_diagnose(const struct diagnose_options *options, const struct cmd_common *common,
 	struct arena *run)
 {
-	const struct diagnose_hooks hooks = { .stop = cmd_stop_flag(), .progress = on_progress };
+	struct watched watched = { .run = run };
+	const struct diagnose_hooks hooks = {
+		.stop = cmd_stop_flag(),
+		.progress = on_progress,
+		.before = before,
+		.window = on_window,
+		.after = after,
+		.ctx = &watched,
+	};
 	struct diagnose_config config = {
 		.load = options->load.config,
 		.concurrency = options->load.concurrency,
@@ -136,7 +176,11 @@ static int run_diagnose(const struct diagnose_options *options, const struct cmd
 		err_set(&err, ERR_USAGE, _("'--concurrency' and '--rate' exclude each other"));
 		return cmd_fail(&err);
 	}
-	bool ok = diagnose_run(&config, &hooks, run, &d, &err);
+	bool ok = system_watch_open(&options->system, &config.load, true, run, &watched.system, &err) &&
+		load_server_open(&options->server, &config.load, run, &watched.server, &err) &&
+		diagnose_run(&config, &hooks, run, &d, &err);
+	load_server_close(watched.server);
+	system_watch_close(watched.system);
 	cmd_progress_clear();
 	if (!ok)
 		return cmd_fail(&err);
@@ -160,6 +204,8 @@ int cmd_diagnose(int argc, char **argv)
 		{ own_rows, ARRAY_LEN(own_rows), &options },
 		{ load_workload_rows, load_n_workload_rows, &options.load },
 		{ load_shape_rows, load_n_shape_rows, &options.load },
+		{ load_server_rows, load_server_n_rows, &options.server },
+		{ system_watch_diagnose_rows, system_watch_diagnose_n_rows, &options.system },
 	};
 	if (cmd_start(&usage, tables, ARRAY_LEN(tables), argc, argv, &run, &common, &args, &code)) {
 		if (!cmd_one_url(&args, "diagnose", &options.load.config.url, &err))

@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/load_server.h"
+#include "cmd/system_watch.h"
 
 #include "base/i18n.h"
 #include "load/options.h"
@@ -26,12 +27,20 @@ static const struct cmd_usage usage = {
 struct watched {
 	const char *url;
 	struct load_server *server;
+	struct system_watch *system; /* NULL: not watched */
+};
+
+/* What is looked at beside the load itself. */
+struct beside {
+	struct load_server_options server;
+	struct system_watch_options system;
 };
 
 static void on_window(void *ctx, bool opened)
 {
 	const struct watched *watched = ctx;
 	load_server_window(watched->server, opened);
+	system_watch_window(watched->system, opened);
 }
 
 static void on_progress(void *ctx, const struct load_progress *p)
@@ -108,7 +117,7 @@ static bool export_schedule(const struct load_options *options, const struct loa
 		cmd_write(options->export_schedule, buf_str(&csv), err);
 }
 
-static bool measure(const struct load_options *options, const struct load_server_options *server,
+static bool measure(const struct load_options *options, const struct beside *beside,
 	struct arena *run, struct load_run *r, struct err *err)
 {
 	struct watched watched = { .url = options->config.url };
@@ -128,13 +137,18 @@ static bool measure(const struct load_options *options, const struct load_server
 	if ((options->export_schedule && !export_schedule(options, &shape, err)) ||
 		!load_open(&config, run, &load, err))
 		return false;
-	bool ok = load_server_open(server, &config, run, &watched.server, err);
+	bool ok = system_watch_open(&beside->system, &config, false, run, &watched.system, err) &&
+		load_server_open(&beside->server, &config, run, &watched.server, err);
 	cmd_catch_signals();
 	if (ok) {
 		ok = load_server_start(watched.server, &shape, err) &&
 			load_measure(load, &shape, &hooks, run, r, err);
 		load_server_finish(watched.server, run, ok ? r : NULL);
 	}
+	if (ok)
+		r->system = system_watch_report(watched.system, r->window.start_ns, run);
+	load_server_close(watched.server);
+	system_watch_close(watched.system);
 	if (ok)
 		load_self_check(load, &shape, &hooks, run, r);
 	load_close(load);
@@ -156,14 +170,14 @@ static bool check_records(const struct load_records *r, struct err *err)
 	return true;
 }
 
-static int run_load(struct load_options *options, const struct load_server_options *server,
+static int run_load(struct load_options *options, const struct beside *beside,
 	const struct cmd_common *common, struct arena *run)
 {
 	struct load_run *r = arena_new(run, struct load_run);
 	AUTO(auto_buf) struct buf json = { 0 };
 	struct err err;
 	options->config.check_client = strcmp(options->check_client, "auto") == 0;
-	if (!measure(options, server, run, r, &err))
+	if (!measure(options, beside, run, r, &err))
 		return cmd_fail(&err);
 	report_load_json(r, &json);
 	bool written = write_result(common, r, buf_str(&json), &err) &&
@@ -186,7 +200,7 @@ int cmd_load(int argc, char **argv)
 {
 	struct arena run = { 0 };
 	struct load_options options;
-	struct load_server_options server = { 0 };
+	struct beside beside = { 0 };
 	struct cmd_common common;
 	struct opt_list args;
 	struct err err;
@@ -197,13 +211,14 @@ int cmd_load(int argc, char **argv)
 		{ load_session_rows, load_n_session_rows, &options },
 		{ load_shape_rows, load_n_shape_rows, &options },
 		{ load_window_rows, load_n_window_rows, &options },
-		{ load_server_rows, load_server_n_rows, &server },
+		{ load_server_rows, load_server_n_rows, &beside.server },
+		{ system_watch_load_rows, system_watch_load_n_rows, &beside.system },
 	};
 	if (cmd_start(&usage, tables, ARRAY_LEN(tables), argc, argv, &run, &common, &args, &code)) {
 		if (!take_urls(&args, &options.config, &err))
 			code = cmd_fail(&err);
 		else
-			code = run_load(&options, &server, &common, &run);
+			code = run_load(&options, &beside, &common, &run);
 	}
 	arena_release(&run);
 	return code;

@@ -49,11 +49,10 @@ struct load_server {
 	size_t n;
 };
 
-static void close_pages(struct load_server *server)
+void load_server_close(struct load_server *server)
 {
-	for (size_t i = 0; i < server->n; i++)
+	for (size_t i = 0; server && i < server->n; i++)
 		scrape_close(server->pages[i].scrape);
-	server->n = 0;
 }
 
 /* A page that is only tried has to be one of metrics; of a page that was named, what is wrong. */
@@ -152,7 +151,7 @@ bool load_server_open(const struct load_server_options *options, const struct lo
 	else
 		ok = open_own(server, run, err);
 	if (!ok) {
-		close_pages(server);
+		load_server_close(server);
 		return false;
 	}
 	*ret_server = server;
@@ -164,10 +163,8 @@ bool load_server_start(struct load_server *server, const struct load_shape *shap
 	for (size_t i = 0; i < server->n; i++) {
 		bool at_once = shape->warmup == LOAD_WARMUP_NONE;
 		if (server->pages[i].scrape &&
-		        !scrape_start(server->pages[i].scrape, at_once, err)) {
-			close_pages(server);
+		        !scrape_start(server->pages[i].scrape, at_once, err))
 			return false;
-		}
 	}
 	return true;
 }
@@ -268,5 +265,4 @@ void load_server_finish(struct load_server *server, struct arena *run, struct lo
 			scrape_finish(server->pages[i].scrape);
 	if (r)
 		report_pages(server, run, r);
-	close_pages(server);
 }

@@ -5,6 +5,8 @@
  *	load_server_start     right before it
  *	load_server_window    from the load's hook
  *	load_server_finish    right after it, before anything else is sent to anybody
+ *	load_server_start ... around another load
+ *	load_server_close
  */
 #ifndef VENTURI_CMD_LOAD_SERVER_H
 #define VENTURI_CMD_LOAD_SERVER_H
@@ -33,5 +35,7 @@ bool load_server_start(
 void load_server_window(struct load_server *server, bool opened);
 /* r: the run that was measured, or NULL when there is none; its .server is filled. */
 void load_server_finish(struct load_server *server, struct arena *run, struct load_run *r);
+/* NULL is allowed. */
+void load_server_close(struct load_server *server);
 
 #endif

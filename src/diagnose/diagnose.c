@@ -11,6 +11,8 @@ static void identify(const struct evidence *ev, struct diagnosis *d)
 	d->api = r->api;
 	d->model = r->model;
 	d->fingerprint = r->fingerprint;
+	d->server = r->server;
+	d->system = r->system;
 }
 
 bool diagnose_run(const struct diagnose_config *config, const struct diagnose_hooks *hooks,

@@ -21,6 +21,10 @@ struct diagnose_hooks {
 	const atomic_bool *stop;
 	/* a sentence about what is measured now; step i of about n */
 	void (*progress)(void *ctx, const char *what, int i, int n, const struct load_progress *p);
+	/* Around every measurement, for what is looked at beside the load; each may be NULL. */
+	bool (*before)(void *ctx, const struct load_shape *shape, struct err *err);
+	void (*window)(void *ctx, bool opened);             /* as load_hooks.window */
+	void (*after)(void *ctx, struct load_run *r);       /* r: NULL when there is none */
 	void *ctx;
 };
 

@@ -58,6 +58,13 @@ static void on_progress(void *ctx, const struct load_progress *progress)
 		p->hooks->progress(p->hooks->ctx, p->what, p->step, p->n_steps, progress);
 }
 
+static void on_window(void *ctx, bool opened)
+{
+	const struct procedure *p = ctx;
+	if (p->hooks->window)
+		p->hooks->window(p->hooks->ctx, opened);
+}
+
 static int64_t ns_of(double s)
 {
 	return (int64_t)(s * NS_PER_S);
@@ -83,11 +90,17 @@ static const struct load_run *measure(
 	const struct load_hooks hooks = {
 		.stop = p->hooks->stop,
 		.progress = on_progress,
+		.window = on_window,
 		.ctx = p,
 	};
+	const struct diagnose_hooks *beside = p->hooks;
 	struct load_run *r = arena_new(p->run, struct load_run);
 	announce(p, what);
-	if (!load_measure(p->load, shape, &hooks, p->run, r, err)) {
+	bool ok = (!beside->before || beside->before(beside->ctx, shape, err)) &&
+	          load_measure(p->load, shape, &hooks, p->run, r, err);
+	if (beside->after)
+		beside->after(beside->ctx, ok ? r : NULL);
+	if (!ok) {
 		p->over = true;
 		p->ev->partial = true;
 		return NULL;

@@ -7,6 +7,7 @@
 
 #include "record/fact.h"
 #include "record/fingerprint.h"
+#include "record/signal.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -94,6 +95,8 @@ struct diagnosis {
 	struct cause_finding *causes; /* every cause of the catalogue once, ranked */
 	int n_causes;
 	struct next_step next;
+	const struct signal_server *server; /* under the load in use; NULL: told nothing */
+	const struct signal_system *system; /* likewise; NULL: was not watched */
 	const char **warnings;
 	int n_warnings;
 };

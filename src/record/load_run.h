@@ -341,6 +341,7 @@ struct load_run {
 	int64_t n_series;
 	const char *first_error; /* text of the first failure, NULL when there was none */
 	const struct signal_server *server; /* what the service said of itself; NULL: nothing */
+	const struct signal_system *system; /* what its machine did; NULL: was not watched */
 };
 
 #endif

@@ -38,6 +38,7 @@ struct opened {
 struct sampler {
 	struct watch_config config;
 	struct board *board;
+	struct arena memory; /* of the sources, also while they sample */
 	struct opened *sources;
 	size_t n_sources;
 	struct channel *late, *cpu;
@@ -66,11 +67,11 @@ static bool check_pid(const struct watch_config *config, int pid, struct err *er
 	                       "container with its PID namespace"));
 }
 
-static void open_source(struct sampler *s, struct opened *o, struct arena *run)
+static void open_source(struct sampler *s, struct opened *o)
 {
 	const struct watch_source *source = o->source;
 	struct err err = { 0 };
-	if (source->open(&s->config, s->board, run, &o->self, &err))
+	if (source->open(&s->config, s->board, &s->memory, &o->self, &err))
 		return;
 	o->self = NULL;
 	board_absent(s->board, source->rows, source->n_rows, SIGNAL_NOT_SUPPORTED, err.text);
@@ -100,7 +101,7 @@ bool sampler_open(const struct watch_config *config, struct arena *run,
 	init_lock(s);
 	for (size_t i = 0; i < s->n_sources; i++) {
 		s->sources[i].source = config->sources ? config->sources[i] : watch_sources[i];
-		open_source(s, &s->sources[i], run);
+		open_source(s, &s->sources[i]);
 	}
 	s->late = board_channel(s->board, &sampler_rows[ROW_LATE], NULL);
 	s->cpu = board_channel(s->board, &sampler_rows[ROW_CPU], NULL);
@@ -305,6 +306,7 @@ void sampler_close(struct sampler *s)
 		if (s->sources[i].self && s->sources[i].source->close)
 			s->sources[i].source->close(s->sources[i].self);
 	board_free(s->board);
+	arena_release(&s->memory);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
 }

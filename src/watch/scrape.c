@@ -155,6 +155,7 @@ bool scrape_start(struct scrape *s, bool at_once, struct err *err)
 	if (at_once)
 		metrics_window_begin(s->window);
 	s->begun = s->opened = at_once;
+	s->closed = false;
 	int code = pthread_create(&s->thread, NULL, scrape_thread, s);
 	if (code != 0)
 		return err_set(err, ERR_SYSTEM, _("cannot start a thread: %s"), strerror(code));

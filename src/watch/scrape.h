@@ -7,6 +7,7 @@
  *	scrape_window_opens, _closes     from any thread, at once: the thread looks now
  *	scrape_finish                    the last look, and the thread's end
  *	scrape_report                    what was seen
+ *	scrape_start ...                 of another window
  *	scrape_close
  *
  * Between opening and closing it looks every second, less often in a run of many minutes. One look

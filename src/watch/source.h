@@ -46,7 +46,8 @@ struct watch_source {
 	int64_t period_ns; /* not sampled more often; 0: at every sample */
 
 	/*
-	 * run      memory that lasts as long as the source
+	 * run      memory that lasts as long as the source, which may keep it and take more of it
+	 *          while it samples
 	 * returns  false: none of its signals is supported here, for err's reason
 	 */
 	bool (*open)(const struct watch_config *config, struct board *board, struct arena *run,
