@@ -28,14 +28,15 @@ struct channel {
 
 	/* of a counter */
 	bool has_total;
-	uint64_t total;
+	uint64_t total, whole; /* whole: of a share */
 	int64_t total_ns;
 	double grown_ever;
 
 	/* since the begin */
 	int64_t n, n_resets;
-	double sum,
-	        weight; /* of values times their weights; a rate's weight is its interval in s */
+	/* of values times their weights: a rate's is its interval in s, a share's what whole grew
+	 */
+	double sum, weight;
 	double grown;
 	double min, max, last;
 	int64_t last_ns;
@@ -200,6 +201,26 @@ void channel_total(struct channel *c, uint64_t total)
 	c->grown += (double)by * scale;
 	c->grown_ever += (double)by * scale;
 	take_value(c, (double)by * scale / interval_s, interval_s);
+}
+
+void channel_share(struct channel *c, uint64_t part, uint64_t whole)
+{
+	if (!c)
+		return;
+	double scale = c->row->scale > 0 ? c->row->scale : 1;
+	bool had = c->has_total;
+	bool went_on = had && part >= c->total && whole >= c->whole;
+	uint64_t by = part - c->total, of = whole - c->whole;
+	c->has_total = true;
+	c->n_resets += had && !went_on;
+	c->absent = SIGNAL_MEASURED;
+	/* What part grows until whole does belongs to the interval in which it does. */
+	if (went_on && of == 0)
+		return;
+	c->total = part;
+	c->whole = whole;
+	if (went_on)
+		take_value(c, (double)by * scale / (double)of, (double)of);
 }
 
 void channel_forget(struct channel *c)

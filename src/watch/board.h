@@ -34,6 +34,8 @@ enum {
 enum watch_kind {
 	WATCH_GAUGE, /* what is seen is the value */
 	WATCH_RATE,  /* a counter is seen; the value is its growth per second */
+	WATCH_SHARE, /* two counters are seen; the value is the one's growth for each of the other
+	              */
 	WATCH_TEXT,  /* words */
 };
 
@@ -76,6 +78,12 @@ void channel_value(struct channel *c, double value);
  * been reset, or its thing is another one: the interval makes no value and is told.
  */
 void channel_total(struct channel *c, uint64_t total);
+
+/*
+ * What the two counters of a share stand at. An interval weighs as much as whole grew in it, so
+ * that the mean is that of the window; while whole stands still, nothing is told.
+ */
+void channel_share(struct channel *c, uint64_t part, uint64_t whole);
 
 /* The counter belongs to another thing from now on (a PID used again): the next look is a first. */
 void channel_forget(struct channel *c);

@@ -14,6 +14,8 @@ static const struct watch_row narrow = {
 	.name = "a_narrow", .unit = "bytes/s", .kind = WATCH_RATE, .bits = 32
 };
 
+static const struct watch_row share = { .name = "a_share", .unit = "ratio", .kind = WATCH_SHARE };
+
 static const struct signal *find(const struct signal_system *s, const char *name)
 {
 	for (size_t i = 0; i < s->n_signals; i++)
@@ -106,6 +108,36 @@ static void a_reset_makes_no_value_and_a_wrap_does(void)
 	s = find(&got, "a_narrow");
 	CHECK_INT(s->n, 2);
 	CHECK_NEAR(s->mean, 16, 1e-12);
+	board_free(b);
+	arena_release(run);
+}
+
+static void a_share_weighs_its_intervals_by_the_growth_of_the_whole(void)
+{
+	struct arena memory = { 0 }, *run = &memory;
+	struct board *b = board_new();
+	struct signal_system got = { 0 };
+	struct channel *c = board_channel(b, &share, NULL);
+	/* 1 of 2, then 1 of 0 and 1 of 8 (2 of 8): 3 of 10; then a reset, then 0 of 10. */
+	static const uint64_t parts[] = { 5, 6, 7, 8, 0, 0 }, wholes[] = { 9, 11, 11, 19, 1, 11 };
+	for (int i = 0; i < 4; i++) {
+		board_at(b, (i + 1) * NS_PER_S);
+		channel_share(c, parts[i], wholes[i]);
+	}
+	board_report(b, 0, run, &got);
+	const struct signal *s = find(&got, "a_share");
+	CHECK_INT(s->n, 2);
+	CHECK_NEAR(s->mean, 0.3, 1e-12);
+	CHECK_NEAR(s->min, 0.25, 1e-12);
+	CHECK_NEAR(s->max, 0.5, 1e-12);
+	CHECK(isnan(s->delta));
+	for (int i = 4; i < 6; i++)
+		channel_share(c, parts[i], wholes[i]);
+	board_report(b, 0, run, &got);
+	s = find(&got, "a_share");
+	CHECK_INT(s->n, 3);
+	CHECK_NEAR(s->mean, 0.15, 1e-12);
+	CHECK(s->reason && strstr(s->reason, "anew"));
 	board_free(b);
 	arena_release(run);
 }
@@ -272,6 +304,7 @@ int main(void)
 	TAP_RUN(a_rate_weighs_its_intervals_by_their_length);
 	TAP_RUN(a_glance_has_points_of_what_is_wanted_and_no_quantiles);
 	TAP_RUN(a_reset_makes_no_value_and_a_wrap_does);
+	TAP_RUN(a_share_weighs_its_intervals_by_the_growth_of_the_whole);
 	TAP_RUN(a_long_window_is_thinned_evenly_and_counted_whole);
 	TAP_RUN(what_is_absent_says_why_and_has_no_value);
 	TAP_RUN(a_sampler_counts_what_lies_inside_its_window);
