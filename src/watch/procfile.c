@@ -7,6 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* A fixture may be anything: a FIFO shall not stop the sampler. */
+enum { OPEN_FLAGS = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
+
 static int open_path(const char *root, const char *fmt, va_list ap)
 {
 	char path[PROCFILE_PATH_MAX];
@@ -17,8 +20,7 @@ static int open_path(const char *root, const char *fmt, va_list ap)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
-	/* A fixture may be anything: a FIFO shall not stop the sampler. */
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return open(path, OPEN_FLAGS);
 }
 
 bool procfile_open(struct procfile *f, const char *root, const char *fmt, ...)
@@ -27,6 +29,13 @@ bool procfile_open(struct procfile *f, const char *root, const char *fmt, ...)
 	va_start(ap, fmt);
 	int fd = open_path(root, fmt, ap);
 	va_end(ap);
+	f->fd_plus_1 = fd + 1;
+	return fd >= 0;
+}
+
+bool procfile_open_at(struct procfile *f, int dir_fd, const char *path)
+{
+	int fd = openat(dir_fd, path, OPEN_FLAGS);
 	f->fd_plus_1 = fd + 1;
 	return fd >= 0;
 }
@@ -74,13 +83,8 @@ bool procfile_read(const struct procfile *f, char *buf, size_t size, struct str 
 	return read_whole(f->fd_plus_1 - 1, buf, size, ret_text);
 }
 
-bool procfile_once(
-        const char *root, char *buf, size_t size, struct str *ret_text, const char *fmt, ...)
+static bool read_and_close(int fd, char *buf, size_t size, struct str *ret_text)
 {
-	va_list ap;
-	va_start(ap, fmt);
-	int fd = open_path(root, fmt, ap);
-	va_end(ap);
 	if (fd < 0)
 		return false;
 	bool ok = read_whole(fd, buf, size, ret_text);
@@ -88,6 +92,21 @@ bool procfile_once(
 	close(fd);
 	errno = code;
 	return ok;
+}
+
+bool procfile_once(
+        const char *root, char *buf, size_t size, struct str *ret_text, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	int fd = open_path(root, fmt, ap);
+	va_end(ap);
+	return read_and_close(fd, buf, size, ret_text);
+}
+
+bool procfile_once_at(int dir_fd, char *buf, size_t size, struct str *ret_text, const char *path)
+{
+	return read_and_close(openat(dir_fd, path, OPEN_FLAGS), buf, size, ret_text);
 }
 
 static bool is_blank(char c)

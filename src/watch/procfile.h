@@ -22,6 +22,11 @@ struct procfile {
 /* root and fmt make the path; false: errno says why. */
 bool procfile_open(struct procfile *f, const char *root, const char *fmt, ...)
         PRINTF(3, 4) NODISCARD;
+/*
+ * The same below a folder that is held open. A folder of a process that has ended leads nowhere,
+ * also when its PID is used again.
+ */
+bool procfile_open_at(struct procfile *f, int dir_fd, const char *path) NODISCARD;
 void procfile_close(struct procfile *f);
 bool procfile_is_open(const struct procfile *f);
 
@@ -36,6 +41,9 @@ bool procfile_read(
 /* Open, read, close: for what is read seldom. */
 bool procfile_once(const char *root, char *buf, size_t size, struct str *ret_text, const char *fmt,
         ...) PRINTF(5, 6) NODISCARD;
+
+bool procfile_once_at(
+        int dir_fd, char *buf, size_t size, struct str *ret_text, const char *path) NODISCARD;
 
 /* Takes the next word, between blanks (spaces, tabs, line ends), off the text; empty at its end. */
 struct str procfile_word(struct str *text);

@@ -154,6 +154,8 @@ static void sample(struct sampler *s, int64_t now_ns, bool all)
 		/* Half an interval early is nearer than a whole one late. */
 		if (!o->self || (!all && now_ns + s->config.interval_ns / 2 < o->next_ns))
 			continue;
+		if (all && o->source->thorough)
+			o->source->thorough(o->self);
 		o->next_ns = now_ns + o->source->period_ns;
 		o->source->sample(o->self, board_now_ns(s->board));
 	}

@@ -53,6 +53,8 @@ struct watch_source {
 	bool (*open)(const struct watch_config *config, struct board *board, struct arena *run,
 	        void **ret_self, struct err *err);
 	void (*sample)(void *self, int64_t now_ns);
+	/* The next sample opens or closes a window: leave nothing for later; NULL: never does. */
+	void (*thorough)(void *self);
 	/* Statistics count from now on; NULL: the board's are all there are. */
 	void (*begin)(void *self);
 	/* What is no signal: threads, symbols; NULL: nothing. */
