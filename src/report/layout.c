@@ -133,6 +133,11 @@ void layout_json_target(struct json *j, const char *url, const char *api, const 
 	json_put_string(j, "api", api);
 	json_put_string(j, "model", model);
 	json_object_close(j);
+	layout_json_fingerprint(j, fp);
+}
+
+void layout_json_fingerprint(struct json *j, const struct fingerprint *fp)
+{
 	json_key(j, "fingerprint");
 	json_object_open(j);
 	for (size_t i = 0; i < fp->n; i++)

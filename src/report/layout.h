@@ -62,5 +62,7 @@ struct json;
 /* The keys "target" and "fingerprint" of an object that is open. */
 void layout_json_target(struct json *j, const char *url, const char *api, const char *model,
         const struct fingerprint *fp);
+/* The second of them alone. */
+void layout_json_fingerprint(struct json *j, const struct fingerprint *fp);
 
 #endif

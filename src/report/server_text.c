@@ -6,89 +6,47 @@
 
 #include "base/i18n.h"
 #include "report/layout.h"
+#include "report/parts.h"
 #include "stats/hist.h"
 
 #include <math.h>
 
-/* One signal in a list of them. */
-struct part {
-	const char *name;
-	const char *fmt;  /* N_() phrase with two numbers, the mean and the second figure */
-	const char *bare; /* likewise with the mean alone; NULL: there always is a second one */
-	double (*second)(const struct signal *s);
-	double scale; /* of both numbers */
-	bool only_above_0;
-};
-
-static double max_of(const struct signal *s)
-{
-	return s->max;
-}
-
-static double p95_of(const struct signal *s)
-{
-	return s->p95;
-}
-
-static double delta_of(const struct signal *s)
-{
-	return s->delta;
-}
-
 static const struct part busy[] = {
-	{ "server_requests_running", N_("%s running (at most %s)"), NULL, max_of, 1, false },
-	{ "server_requests_waiting", N_("%s waiting (at most %s)"), NULL, max_of, 1, false },
-	{ "server_kv_used_ratio", N_("KV cache %s %% full (at most %s %%)"), NULL, max_of, 100,
+	{ "server_requests_running", N_("%s running (at most %s)"), NULL, part_max, 1, false },
+	{ "server_requests_waiting", N_("%s waiting (at most %s)"), NULL, part_max, 1, false },
+	{ "server_kv_used_ratio", N_("KV cache %s %% full (at most %s %%)"), NULL, part_max, 100,
 	        false },
-	{ "server_batch_size", N_("batches of %s (P95 ~%s)"), N_("batches of %s"), p95_of, 1,
+	{ "server_batch_size", N_("batches of %s (P95 ~%s)"), N_("batches of %s"), part_p95, 1,
 	        false },
 };
 
 static const struct part work[] = {
-	{ "server_prompt_tokens_per_s", N_("%s prompt tokens/s (%s in all)"), NULL, delta_of, 1,
+	{ "server_prompt_tokens_per_s", N_("%s prompt tokens/s (%s in all)"), NULL, part_delta, 1,
 	        false },
-	{ "server_generation_tokens_per_s", N_("%s tokens/s generated (%s in all)"), NULL, delta_of,
-	        1, false },
-	{ "server_requests_failed_per_s", N_("%s failures/s (%s in all)"), NULL, delta_of, 1,
+	{ "server_generation_tokens_per_s", N_("%s tokens/s generated (%s in all)"), NULL,
+	        part_delta, 1, false },
+	{ "server_requests_failed_per_s", N_("%s failures/s (%s in all)"), NULL, part_delta, 1,
 	        true },
-	{ "server_preemptions_per_s", N_("%s preemptions/s (%s in all)"), NULL, delta_of, 1, true },
+	{ "server_preemptions_per_s", N_("%s preemptions/s (%s in all)"), NULL, part_delta, 1,
+	        true },
 };
 
 static const struct part times[] = {
-	{ "server_tokenize_ms", N_("tokenizing %s ms (P95 ~%s)"), N_("tokenizing %s ms"), p95_of, 1,
+	{ "server_tokenize_ms", N_("tokenizing %s ms (P95 ~%s)"), N_("tokenizing %s ms"), part_p95,
+	        1, false },
+	{ "server_queue_ms", N_("queue %s ms (P95 ~%s)"), N_("queue %s ms"), part_p95, 1, false },
+	{ "server_prefill_ms", N_("prefill %s ms (P95 ~%s)"), N_("prefill %s ms"), part_p95, 1,
 	        false },
-	{ "server_queue_ms", N_("queue %s ms (P95 ~%s)"), N_("queue %s ms"), p95_of, 1, false },
-	{ "server_prefill_ms", N_("prefill %s ms (P95 ~%s)"), N_("prefill %s ms"), p95_of, 1,
+	{ "server_decode_ms", N_("decode %s ms (P95 ~%s)"), N_("decode %s ms"), part_p95, 1,
 	        false },
-	{ "server_decode_ms", N_("decode %s ms (P95 ~%s)"), N_("decode %s ms"), p95_of, 1, false },
-	{ "server_inference_ms", N_("inference %s ms (P95 ~%s)"), N_("inference %s ms"), p95_of, 1,
-	        false },
-	{ "server_ttft_ms", N_("TTFT %s ms (P95 ~%s)"), N_("TTFT %s ms"), p95_of, 1, false },
-	{ "server_itl_ms", N_("ITL %s ms (P95 ~%s)"), N_("ITL %s ms"), p95_of, 1, false },
-	{ "server_tpot_ms", N_("TPOT %s ms (P95 ~%s)"), N_("TPOT %s ms"), p95_of, 1, false },
-	{ "server_e2e_ms", N_("whole request %s ms (P95 ~%s)"), N_("whole request %s ms"), p95_of,
+	{ "server_inference_ms", N_("inference %s ms (P95 ~%s)"), N_("inference %s ms"), part_p95,
+	        1, false },
+	{ "server_ttft_ms", N_("TTFT %s ms (P95 ~%s)"), N_("TTFT %s ms"), part_p95, 1, false },
+	{ "server_itl_ms", N_("ITL %s ms (P95 ~%s)"), N_("ITL %s ms"), part_p95, 1, false },
+	{ "server_tpot_ms", N_("TPOT %s ms (P95 ~%s)"), N_("TPOT %s ms"), part_p95, 1, false },
+	{ "server_e2e_ms", N_("whole request %s ms (P95 ~%s)"), N_("whole request %s ms"), part_p95,
 	        1, false },
 };
-
-static void add_parts(struct fields *f, const char *label, const struct signal_page *page,
-        const struct part *parts, size_t n)
-{
-	AUTO(auto_buf) struct buf list = { 0 };
-	char mean[LAYOUT_NUMBER], second[LAYOUT_NUMBER];
-	for (size_t i = 0; i < n; i++) {
-		const struct signal *s = signal_find(page, parts[i].name);
-		if (!s || isnan(s->mean) || (parts[i].only_above_0 && !(s->mean > 0)))
-			continue;
-		buf_add_c(&list, list.len > 0 ? ", " : "");
-		layout_number(parts[i].scale * s->mean, mean);
-		layout_number(parts[i].scale * parts[i].second(s), second);
-		if (parts[i].bare && isnan(parts[i].second(s)))
-			buf_printf(&list, _(parts[i].bare), mean);
-		else
-			buf_printf(&list, _(parts[i].fmt), mean, second);
-	}
-	fields_add_present(f, label, list.len ? list.s : NULL);
-}
 
 /* A moment is not known better than to the millisecond. */
 static double milli(double s)
@@ -143,10 +101,10 @@ void report_server_text(const struct load_run *r, struct arena *tmp, struct buf 
 		const struct signal_page *page = &r->server->pages[i];
 		struct fields f = { .tmp = tmp };
 		add_page(&f, page);
-		add_parts(&f, _("Busy"), page, busy, ARRAY_LEN(busy));
-		add_parts(&f, _("Work"), page, work, ARRAY_LEN(work));
+		parts_add(&f, _("Busy"), page->signals, page->n_signals, busy, ARRAY_LEN(busy));
+		parts_add(&f, _("Work"), page->signals, page->n_signals, work, ARRAY_LEN(work));
 		add_cache(&f, page);
-		add_parts(&f, _("Times"), page, times, ARRAY_LEN(times));
+		parts_add(&f, _("Times"), page->signals, page->n_signals, times, ARRAY_LEN(times));
 		if (i + 1 == r->server->n_pages)
 			add_beyond(&f, r);
 		buf_add_char(out, '\n');

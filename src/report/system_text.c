@@ -1,0 +1,93 @@
+/*
+ * What a machine's own figures say at a glance: one line for each resource that there is.
+ */
+#include "report/watch.h"
+
+#include "base/i18n.h"
+#include "report/layout.h"
+#include "report/parts.h"
+
+#include <math.h>
+
+static const struct part process[] = {
+	{ "process_cpu_ratio", N_("%s cores (at most %s)"), N_("%s cores"), part_max, 1,
+	        .fold = PART_SUM },
+	{ "process_run_queue_ratio", N_("waiting for a core %s of the time (at most %s)"),
+	        N_("waiting for a core %s of the time"), part_max, 1, .fold = PART_SUM },
+	{ "process_voluntary_per_s", N_("%s voluntary switches/s (at most %s)"),
+	        N_("%s voluntary switches/s"), part_max, 1, .fold = PART_SUM },
+	{ "process_involuntary_per_s", N_("%s involuntary ones/s (at most %s)"),
+	        N_("%s involuntary ones/s"), part_max, 1, .fold = PART_SUM },
+};
+
+static const struct part memory[] = {
+	{ "process_rss_bytes", N_("%s resident (at most %s)"), N_("%s resident"), part_max, 1,
+	        .is_bytes = true, .fold = PART_SUM },
+	{ "process_major_faults_per_s", N_("%s major faults/s (%s in all)"),
+	        N_("%s major faults/s"), part_delta, 1, true, .fold = PART_SUM },
+	{ "process_read_bytes_per_s", N_("reads %s/s (%s in all)"), N_("reads %s/s"), part_delta, 1,
+	        true, .is_bytes = true, .fold = PART_SUM },
+};
+
+static const struct part host[] = {
+	{ "host_cpu_ratio", N_("CPUs %s %% busy (at most %s %%)"), NULL, part_max, 100 },
+	{ "host_iowait_ratio", N_("%s %% iowait (at most %s %%)"), NULL, part_max, 100, true },
+	{ "host_steal_ratio", N_("%s %% steal (at most %s %%)"), NULL, part_max, 100, true },
+	{ "host_load1", N_("load %s (at most %s)"), NULL, part_max, 1 },
+};
+
+static const struct part pressure[] = {
+	{ "host_psi_cpu_some_ratio", N_("CPU %s %% (at most %s %%)"), NULL, part_max, 100 },
+	{ "host_psi_memory_some_ratio", N_("memory %s %% (at most %s %%)"), NULL, part_max, 100 },
+	{ "host_psi_io_some_ratio", N_("I/O %s %% (at most %s %%)"), NULL, part_max, 100 },
+};
+
+static const struct part cgroup[] = {
+	{ "cgroup_quota_cores", N_("quota of %s cores"), NULL, NULL, 1 },
+	{ "cgroup_throttled_ratio", N_("held back by it %s %% of the time (at most %s %%)"), NULL,
+	        part_max, 100 },
+	{ "cgroup_memory_used_ratio", N_("memory %s %% of its limit (at most %s %%)"), NULL,
+	        part_max, 100 },
+};
+
+static const struct part device[] = {
+	{ "gpu_util_ratio", N_("a kernel ran %s %% of the time (at most %s %%)"), NULL, part_max,
+	        100 },
+	{ "gpu_memory_used_ratio", N_("memory %s %% (at most %s %%)"), NULL, part_max, 100 },
+	{ "gpu_power_ratio", N_("power %s %% of its cap (at most %s %%)"), NULL, part_max, 100 },
+};
+
+static void add_busiest(struct fields *f, const struct signal_system *s)
+{
+	char cpu[LAYOUT_NUMBER], most[LAYOUT_NUMBER];
+	if (s->n_threads == 0 || !(s->threads[0].cpu_ratio > 0))
+		return;
+	const struct signal_thread *t = &s->threads[0];
+	fields_add(f, _("Busiest"),
+	        _("thread '%s' (%d of process %d): %s of a core (at most %s), one of %lld threads"),
+	        t->name ? t->name : "?", t->tid, t->pid, layout_number(t->cpu_ratio, cpu),
+	        layout_number(t->cpu_ratio_max, most), (long long)s->n_threads_seen);
+}
+
+void report_system_text(const struct signal_system *system, struct arena *tmp, struct buf *out)
+{
+	const struct {
+		const char *label;
+		const struct part *parts;
+		size_t n;
+	} lists[] = {
+		{ _("Memory"), memory, ARRAY_LEN(memory) },
+		{ _("Host"), host, ARRAY_LEN(host) },
+		{ _("Pressure"), pressure, ARRAY_LEN(pressure) },
+		{ _("Control group"), cgroup, ARRAY_LEN(cgroup) },
+		{ _("Device"), device, ARRAY_LEN(device) },
+	};
+	struct fields f = { .tmp = tmp };
+	parts_add(
+	        &f, _("Process"), system->signals, system->n_signals, process, ARRAY_LEN(process));
+	add_busiest(&f, system);
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		parts_add(&f, lists[i].label, system->signals, system->n_signals, lists[i].parts,
+		        lists[i].n);
+	fields_print(&f, 0, out);
+}
