@@ -24,7 +24,12 @@ struct channel {
 	const char *from;    /* NULL: its row's */
 	const char *assumed; /* why its values are estimates */
 	char text[BOARD_TEXT_BYTES];
-	bool has_text, is_new;
+	bool has_text;
+
+	/* for who writes every sample down */
+	bool is_new; /* something was said since the news before */
+	bool is_seen, forgot;
+	bool forgot_since; /* behind what was seen: told with the next news */
 
 	/* of a counter */
 	bool has_total;
@@ -114,6 +119,7 @@ struct channel *board_channel(struct board *b, const struct watch_row *row, cons
 	c->row = row;
 	c->instance = instance ? arena_strdup(&b->memory, instance) : NULL;
 	c->last = NAN;
+	c->is_new = true;
 	c->points = arena_new_n(&b->memory, struct point, BOARD_POINTS);
 	c->recent = arena_new_n(&b->memory, struct point, BOARD_RECENT);
 	reset_window(c);
@@ -158,14 +164,21 @@ static void take_value(struct channel *c, double value, double weight)
 	c->max = fmax(c->max, value);
 	c->last = value;
 	c->last_ns = c->board->now_ns;
+}
+
+/* Something was seen, whether it makes a value or not. */
+static void see(struct channel *c)
+{
 	c->absent = SIGNAL_MEASURED;
-	c->is_new = true;
+	c->is_new = c->is_seen = true;
 }
 
 void channel_value(struct channel *c, double value)
 {
-	if (c && isfinite(value))
-		take_value(c, value, 1);
+	if (!c || !isfinite(value))
+		return;
+	see(c);
+	take_value(c, value, 1);
 }
 
 /* By how much a counter grew; false when it went back. */
@@ -195,7 +208,7 @@ void channel_total(struct channel *c, uint64_t total)
 	c->total = total;
 	c->total_ns = now;
 	c->n_resets += had && !went_on;
-	c->absent = SIGNAL_MEASURED;
+	see(c);
 	if (!went_on || interval_s <= 0)
 		return;
 	c->grown += (double)by * scale;
@@ -213,7 +226,7 @@ void channel_share(struct channel *c, uint64_t part, uint64_t whole)
 	uint64_t by = part - c->total, of = whole - c->whole;
 	c->has_total = true;
 	c->n_resets += had && !went_on;
-	c->absent = SIGNAL_MEASURED;
+	see(c);
 	/* What part grows until whole does belongs to the interval in which it does. */
 	if (went_on && of == 0)
 		return;
@@ -223,10 +236,18 @@ void channel_share(struct channel *c, uint64_t part, uint64_t whole)
 		take_value(c, (double)by * scale / (double)of, (double)of);
 }
 
+static void forget(struct channel *c)
+{
+	if (c->has_total)
+		*(c->is_seen ? &c->forgot_since : &c->forgot) = true;
+	c->is_new |= c->has_total;
+	c->has_total = false;
+}
+
 void channel_forget(struct channel *c)
 {
 	if (c)
-		c->has_total = false;
+		forget(c);
 }
 
 void channel_text(struct channel *c, struct str text)
@@ -234,36 +255,40 @@ void channel_text(struct channel *c, struct str text)
 	if (!c)
 		return;
 	size_t len = text.len < BOARD_TEXT_BYTES - 1 ? text.len : BOARD_TEXT_BYTES - 1;
-	c->is_new = !c->has_text || strlen(c->text) != len || memcmp(c->text, text.s, len) != 0;
 	if (len)
 		memcpy(c->text, text.s, len);
 	c->text[len] = '\0';
 	c->has_text = true;
 	c->n++;
-	c->absent = SIGNAL_MEASURED;
+	see(c);
 }
 
 void channel_from(struct channel *c, const char *from)
 {
-	if (c)
-		c->from = from;
+	if (!c)
+		return;
+	c->is_new |= c->from != from;
+	c->from = from;
 }
 
 void channel_estimated(struct channel *c, const char *reason)
 {
-	if (c)
-		c->assumed = reason;
+	if (!c)
+		return;
+	c->is_new |= c->assumed != reason;
+	c->assumed = reason;
 }
 
 void channel_absent(struct channel *c, enum signal_state state, const char *reason)
 {
 	if (!c)
 		return;
+	size_t len = strnlen(reason, sizeof(c->reason) - 1);
+	forget(c);
+	c->is_new |= c->absent != state || strncmp(c->reason, reason, len) != 0 || c->reason[len];
 	c->absent = state;
-	c->has_total = false;
 	c->last = NAN;
 	c->has_text = false;
-	size_t len = strnlen(reason, sizeof(c->reason) - 1);
 	memmove(c->reason, reason, len);
 	c->reason[len] = '\0';
 }
@@ -423,14 +448,23 @@ void board_each_news(
 		struct channel *c = b->channels[i];
 		if (!c->is_new)
 			continue;
-		c->is_new = false;
 		const struct board_news news = {
 			.row = c->row,
 			.instance = c->instance,
+			.from = c->from,
+			.assumed = c->assumed,
 			.number = c->number,
-			.value = c->row->kind == WATCH_TEXT ? NAN : c->last,
+			.forgot = c->forgot,
+			.has_value = c->is_seen,
+			.value = c->last,
+			.total = c->total,
+			.whole = c->whole,
 			.text = c->has_text ? c->text : NULL,
+			.absent = c->absent,
+			.reason = c->reason,
 		};
+		c->is_new = c->forgot = c->forgot_since;
+		c->is_seen = c->forgot_since = false;
 		on_news(ctx, &news);
 	}
 }

@@ -131,13 +131,24 @@ void board_report(
 void board_glance(const struct board *b, int64_t zero_ns, bool (*wants)(const char *name),
         struct arena *run, struct signal_system *to);
 
-/* For who writes every sample down: what is new since the same call before. */
+/*
+ * A channel of which something was said since the same call before, for who writes every sample
+ * down: said again, in the order below, it makes the same signals.
+ */
 struct board_news {
 	const struct watch_row *row;
 	const char *instance;
-	size_t number; /* of the channel, from 0 */
-	double value;  /* NAN: told in words */
+	const char *from;    /* instead of the row's; NULL: the row's */
+	const char *assumed; /* its values are estimates, and why; NULL: they are not */
+	size_t number;       /* of the channel, from 0 */
+	bool forgot;         /* its counters have been forgotten */
+	bool has_value;      /* one of these was seen, the newest when there were several: */
+	double value;        /* of a gauge */
+	uint64_t total;      /* of a rate, and the part of a share */
+	uint64_t whole;      /* of a share */
 	const char *text;
+	enum signal_state absent; /* what there is not, and why; SIGNAL_MEASURED: it is there */
+	const char *reason;
 };
 void board_each_news(
         struct board *b, void (*on_news)(void *ctx, const struct board_news *news), void *ctx);

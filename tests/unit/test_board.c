@@ -200,6 +200,102 @@ static void what_is_absent_says_why_and_has_no_value(void)
 	arena_release(run);
 }
 
+static const struct watch_row words = { .name = "words", .unit = "1", .kind = WATCH_TEXT };
+
+/* Says the news of one board again to the other. */
+static void say_again(void *ctx, const struct board_news *news)
+{
+	struct channel *c = board_channel(ctx, news->row, news->instance);
+	if (news->assumed)
+		channel_estimated(c, news->assumed);
+	if (news->from)
+		channel_from(c, news->from);
+	if (news->forgot)
+		channel_forget(c);
+	if (news->has_value && news->row->kind == WATCH_GAUGE)
+		channel_value(c, news->value);
+	else if (news->has_value && news->row->kind == WATCH_RATE)
+		channel_total(c, news->total);
+	else if (news->has_value && news->row->kind == WATCH_SHARE)
+		channel_share(c, news->total, news->whole);
+	else if (news->has_value)
+		channel_text(c, str_of(news->text));
+	if (news->absent != SIGNAL_MEASURED)
+		channel_absent(c, news->absent, news->reason);
+}
+
+/* What a source might do in the i-th sample. */
+static void say_something(struct board *b, int i)
+{
+	struct channel *g = board_channel(b, &gauge, i % 3 ? "x" : "y");
+	struct channel *r = board_channel(b, &rate, NULL), *n = board_channel(b, &narrow, NULL);
+	struct channel *w = board_channel(b, &words, NULL), *s = board_channel(b, &share, "z");
+	if (i % 7)
+		channel_value(g, i * i % 11);
+	if (i % 10 == 9)
+		channel_forget(r);
+	channel_total(r, (uint64_t)(i % 50) * 1000000);
+	channel_total(n, ((uint64_t)i << 28) & 0xffffffff);
+	if (i % 10 == 5)
+		channel_forget(r);
+	channel_text(w, i % 20 < 10 ? STR("S") : STR("R"));
+	channel_share(s, (uint64_t)(i / 2), (uint64_t)(i / 3 * 4));
+	if (i % 13 == 12)
+		channel_absent(s, SIGNAL_NOT_COUNTED, i % 2 ? "gone" : "not readable");
+	if (i == 30)
+		channel_estimated(n, "assumed");
+	if (i == 31)
+		channel_from(n, "elsewhere");
+	if (i == 40)
+		(void)board_channel(b, &gauge, "never said");
+}
+
+static bool same_number(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static void news_said_again_make_the_same_signals(void)
+{
+	struct arena memory = { 0 }, *run = &memory;
+	struct board *a = board_new(), *b = board_new();
+	struct signal_system x = { 0 }, y = { 0 };
+	for (int i = 0; i < 1500; i++) {
+		board_at(a, (i + 1) * NS_PER_MS);
+		board_at(b, (i + 1) * NS_PER_MS);
+		say_something(a, i);
+		board_each_news(a, say_again, b);
+		if (i == 100) {
+			board_begin(a);
+			board_begin(b);
+		}
+	}
+	board_report(a, 0, run, &x);
+	board_report(b, 0, run, &y);
+	CHECK_INT(x.n_signals, 7);
+	CHECK_INT(y.n_signals, x.n_signals);
+	for (size_t i = 0; i < x.n_signals && i < y.n_signals; i++) {
+		const struct signal *s = &x.signals[i], *t = &y.signals[i];
+		CHECK_STR(t->name, s->name);
+		CHECK(same_text(s->instance, t->instance) && same_text(s->reason, t->reason) &&
+		        same_text(s->text, t->text) && same_text(s->source, t->source));
+		CHECK_INT(t->state, s->state);
+		CHECK_INT(t->n, s->n);
+		CHECK(same_number(s->mean, t->mean) && same_number(s->p95, t->p95) &&
+		        same_number(s->max, t->max) && same_number(s->delta, t->delta) &&
+		        same_number(s->last, t->last) && same_number(s->total, t->total));
+		CHECK_INT(t->n_series, s->n_series);
+	}
+	board_free(a);
+	board_free(b);
+	arena_release(run);
+}
+
 /* A source of the test: a counter that grows by 100 at each sample, and says when it was asked. */
 static struct channel *source_channel;
 static uint64_t source_total;
@@ -307,6 +403,7 @@ int main(void)
 	TAP_RUN(a_share_weighs_its_intervals_by_the_growth_of_the_whole);
 	TAP_RUN(a_long_window_is_thinned_evenly_and_counted_whole);
 	TAP_RUN(what_is_absent_says_why_and_has_no_value);
+	TAP_RUN(news_said_again_make_the_same_signals);
 	TAP_RUN(a_sampler_counts_what_lies_inside_its_window);
 	return tap_done();
 }
