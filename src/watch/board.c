@@ -363,7 +363,9 @@ static void set_state(const struct channel *c, struct arena *run, struct signal 
 		s->state = told ? c->absent : SIGNAL_NOT_COUNTED;
 		s->reason = told              ? said
 		            : c->n_resets > 0 ? _("its counter began anew")
-		                              : _("it takes two samples, and there were fewer");
+		            : c->has_total && c->row->kind == WATCH_SHARE
+		                    ? _("what it is a share of did not grow")
+		                    : _("it takes two samples, and there were fewer");
 		return;
 	}
 	s->state = c->assumed ? SIGNAL_ESTIMATED : SIGNAL_MEASURED;

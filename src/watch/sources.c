@@ -1,9 +1,12 @@
-#include "watch/source.h"
+#include "watch/sources.h"
 
 #include "base/attr.h"
 
 #include <stddef.h>
 
 /* In the order in which they are shown; the last is no source. */
-const struct watch_source *const watch_sources[] = { NULL };
+const struct watch_source *const watch_sources[] = {
+	&connections_source,
+	NULL,
+};
 const size_t watch_n_sources = ARRAY_LEN(watch_sources) - 1;
