@@ -8,5 +8,6 @@
 #include "watch/source.h"
 
 extern const struct watch_source connections_source; /* TCP connections of the watched ports */
+extern const struct watch_source perf_counts_source; /* counters by perf_event_open */
 
 #endif
