@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* An interval below this share of the one before is a rest. */
+#define REST_RATIO 0.5
+
 struct point {
 	int64_t at_ns;
 	double value;
@@ -36,6 +39,7 @@ struct channel {
 	uint64_t total, whole; /* whole: of a share */
 	int64_t total_ns;
 	double grown_ever;
+	double interval_s; /* of the newest value */
 
 	/* since the begin */
 	int64_t n, n_resets;
@@ -194,6 +198,16 @@ static bool growth(const struct channel *c, uint64_t total, uint64_t *ret_growth
 	return c->total < range && *ret_growth < range / 2;
 }
 
+/*
+ * The end of a window comes at any moment after the sample before. What little lies between counts
+ * in the mean; as a value of its own it would show the grain of the counter, not the thing.
+ */
+static void add_rest(struct channel *c, double grown, double interval_s)
+{
+	c->sum += grown;
+	c->weight += interval_s;
+}
+
 void channel_total(struct channel *c, uint64_t total)
 {
 	if (!c)
@@ -213,6 +227,11 @@ void channel_total(struct channel *c, uint64_t total)
 		return;
 	c->grown += (double)by * scale;
 	c->grown_ever += (double)by * scale;
+	if (c->n > 0 && interval_s < REST_RATIO * c->interval_s) {
+		add_rest(c, (double)by * scale, interval_s);
+		return;
+	}
+	c->interval_s = interval_s;
 	take_value(c, (double)by * scale / interval_s, interval_s);
 }
 

@@ -75,7 +75,8 @@ void channel_value(struct channel *c, double value);
 
 /*
  * What the counter of a rate stands at. The first look makes no value; a counter that went back has
- * been reset, or its thing is another one: the interval makes no value and is told.
+ * been reset, or its thing is another one: the interval makes no value and is told. An interval of
+ * less than half the one before, as before the end of a window, counts in the mean alone.
  */
 void channel_total(struct channel *c, uint64_t total);
 

@@ -88,6 +88,30 @@ static void a_glance_has_points_of_what_is_wanted_and_no_quantiles(void)
 	arena_release(run);
 }
 
+static void a_rest_before_the_end_counts_in_the_mean_alone(void)
+{
+	struct arena memory = { 0 }, *run = &memory;
+	struct board *b = board_new();
+	struct signal_system got = { 0 };
+	struct channel *c = board_channel(b, &rate, NULL);
+	/* A quarter of a core, told by ticks of 10 ms; the last look is 1 ms after the one before.
+	 */
+	const int64_t at_ms[] = { 0, 100, 200, 300, 301 };
+	const uint64_t totals_ms[] = { 0, 20, 50, 70, 80 };
+	for (int i = 0; i < 5; i++) {
+		board_at(b, (1000 + at_ms[i]) * NS_PER_MS);
+		channel_total(c, totals_ms[i] * 1000000);
+	}
+	board_report(b, 0, run, &got);
+	const struct signal *s = find(&got, "a_rate");
+	CHECK_INT(s->n, 3);
+	CHECK_NEAR(s->max, 0.3, 1e-12);
+	CHECK_NEAR(s->mean, 0.080 / 0.301, 1e-12);
+	CHECK_NEAR(s->delta, 0.080, 1e-12);
+	board_free(b);
+	arena_release(run);
+}
+
 static void a_reset_makes_no_value_and_a_wrap_does(void)
 {
 	struct arena memory = { 0 }, *run = &memory;
@@ -399,6 +423,7 @@ int main(void)
 {
 	TAP_RUN(a_rate_weighs_its_intervals_by_their_length);
 	TAP_RUN(a_glance_has_points_of_what_is_wanted_and_no_quantiles);
+	TAP_RUN(a_rest_before_the_end_counts_in_the_mean_alone);
 	TAP_RUN(a_reset_makes_no_value_and_a_wrap_does);
 	TAP_RUN(a_share_weighs_its_intervals_by_the_growth_of_the_whole);
 	TAP_RUN(a_long_window_is_thinned_evenly_and_counted_whole);
