@@ -4,6 +4,8 @@
 #include "report/report.h"
 
 #include "report/layout.h"
+#include "report/server.h"
+#include "report/watch.h"
 #include "text/json.h"
 
 static void put_sla(struct json *j, const struct sla *sla)
@@ -141,6 +143,11 @@ void report_diagnosis_json(const struct diagnosis *d, struct buf *out)
 		put_cause(&j, &d->causes[i]);
 	json_array_close(&j);
 	put_next(&j, &d->next);
+	report_server_json(&j, d->server);
+	if (d->system) {
+		json_key(&j, "system");
+		report_system_json(&j, d->system, false);
+	}
 	json_key(&j, "warnings");
 	json_array_open(&j);
 	for (int i = 0; i < d->n_warnings; i++)

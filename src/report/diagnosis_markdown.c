@@ -28,6 +28,16 @@ static void add_curve(const struct diagnosis *d, struct arena *tmp, struct buf *
 	table_markdown(&t, out);
 }
 
+static void add_beside(const struct diagnosis *d, struct arena *tmp, struct buf *out)
+{
+	struct fields f = { .tmp = tmp };
+	diagnosis_beside(d, &f);
+	if (f.n == 0)
+		return;
+	add_heading(out, _("Under the load in use"));
+	fields_markdown(&f, out);
+}
+
 static void add_fact_row(const struct fact *f, struct table *t)
 {
 	char value[LAYOUT_NUMBER], anchor[LAYOUT_NUMBER];
@@ -195,6 +205,7 @@ void report_diagnosis_markdown(const struct diagnosis *d, struct buf *out)
 	add_head(d, &tmp, out);
 	add_warnings(d, out);
 	add_curve(d, &tmp, out);
+	add_beside(d, &tmp, out);
 	add_causes(d, &tmp, out);
 	add_next(d, &tmp, out);
 	add_not_examined(d, &tmp, out);

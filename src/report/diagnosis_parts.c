@@ -1,8 +1,12 @@
 #include "report/diagnosis_parts.h"
 
 #include "base/i18n.h"
+#include "report/server.h"
+#include "report/watch.h"
 
 #include <string.h>
+
+enum { PAGE_FIELDS = 8 }; /* at most, of one page of metrics */
 
 static const char *const verdicts[] = {
 	[VERDICT_HEALTHY] = N_("healthy: the targets are met and no cause is worth its price"),
@@ -180,6 +184,16 @@ const char *diagnosis_fact(const struct fact *f, struct arena *tmp)
 		return arena_printf(tmp, _("%s = %s, anchor %s (%s; n %lld)"), f->name, value,
 		        anchor, source, (long long)f->n);
 	return arena_printf(tmp, _("%s = %s, anchor %s (%s)"), f->name, value, anchor, source);
+}
+
+void diagnosis_beside(const struct diagnosis *d, struct fields *f)
+{
+	if (d->system)
+		report_system_fields(d->system, f);
+	/* Those of many replicas are in the JSON. */
+	for (size_t i = 0; d->server && i < d->server->n_pages && f->n + PAGE_FIELDS <= FIELDS_MAX;
+	        i++)
+		report_server_fields(&d->server->pages[i], f);
 }
 
 static void add_prediction(const struct cause_finding *c, struct fields *f)

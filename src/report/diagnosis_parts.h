@@ -19,6 +19,9 @@ void diagnosis_head(const struct diagnosis *d, struct fields *f);
 /* The measured curve; columns without any value are left out. */
 void diagnosis_curve(const struct diagnosis *d, struct arena *tmp, struct table *t);
 
+/* What the machine and the service's own counters showed under the load in use; may add nothing. */
+void diagnosis_beside(const struct diagnosis *d, struct fields *f);
+
 /* One fact with its value, anchor, source and number of samples, or the reason it has no value. */
 const char *diagnosis_fact(const struct fact *f, struct arena *tmp);
 

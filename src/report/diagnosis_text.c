@@ -33,6 +33,17 @@ static void print_curve(const struct diagnosis *d, struct arena *tmp, struct buf
 	table_print(&t, out);
 }
 
+static void print_beside(const struct diagnosis *d, struct arena *tmp, struct buf *out)
+{
+	struct fields f = { .tmp = tmp };
+	diagnosis_beside(d, &f);
+	if (f.n == 0)
+		return;
+	buf_add_char(out, '\n');
+	layout_wrap(out, _("Under the load in use:"), 0, 0);
+	fields_print(&f, INDENT, out);
+}
+
 static void print_cause(
         const struct cause_finding *c, int place, struct arena *tmp, struct buf *out)
 {
@@ -127,6 +138,7 @@ void report_diagnosis_text(const struct diagnosis *d, struct buf *out)
 	diagnosis_head(d, &head);
 	fields_print(&head, 0, out);
 	print_curve(d, &tmp, out);
+	print_beside(d, &tmp, out);
 	print_suspects(d, &tmp, out);
 	print_excluded(d, &tmp, out);
 	print_rest(d, &tmp, out);

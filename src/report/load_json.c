@@ -8,6 +8,7 @@
 #include "report/layout.h"
 #include "report/load_sessions.h"
 #include "report/server.h"
+#include "report/watch.h"
 #include "stats/quantile.h"
 #include "text/json.h"
 
@@ -499,6 +500,10 @@ void report_load_json(const struct load_run *r, struct buf *out)
 	load_sessions_json(&j, r);
 	put_client(&j, &r->client);
 	report_server_json(&j, r->server);
+	if (r->system) {
+		json_key(&j, "system");
+		report_system_json(&j, r->system, true);
+	}
 	put_records(&j, &r->records);
 	put_series(&j, r);
 	put_histograms(&j, r);

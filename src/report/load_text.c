@@ -10,6 +10,7 @@
 #include "report/load_sessions.h"
 #include "report/load_tables.h"
 #include "report/server.h"
+#include "report/watch.h"
 #include "stats/quantile.h"
 
 #include <math.h>
@@ -337,7 +338,7 @@ static void add_target(struct fields *f, const struct load_run *r)
 void report_load_text(const struct load_run *r, struct buf *out)
 {
 	struct arena tmp = { 0 };
-	struct fields what = { .tmp = &tmp }, client = { .tmp = &tmp };
+	struct fields what = { .tmp = &tmp }, system = { .tmp = &tmp }, client = { .tmp = &tmp };
 	print_verdict(r, &tmp, out);
 	add_target(&what, r);
 	add_load(&what, r);
@@ -357,6 +358,11 @@ void report_load_text(const struct load_run *r, struct buf *out)
 	load_table_histogram(&r->metrics[LOAD_LATENCY], &tmp, out);
 	load_table_spark(r, &tmp, out);
 	report_server_text(r, &tmp, out);
+	if (r->system) {
+		report_system_fields(r->system, &system);
+		buf_add_c(out, system.n > 0 ? "\n" : "");
+		fields_print(&system, 0, out);
+	}
 	add_client(&client, r);
 	add_halved(&client, &r->client.halved);
 	add_checks(&client, &r->client);

@@ -93,18 +93,22 @@ static void add_beyond(struct fields *f, const struct load_run *r)
 	        layout_number(beyond, rest));
 }
 
+void report_server_fields(const struct signal_page *page, struct fields *f)
+{
+	add_page(f, page);
+	parts_add(f, _("Busy"), page->signals, page->n_signals, busy, ARRAY_LEN(busy));
+	parts_add(f, _("Work"), page->signals, page->n_signals, work, ARRAY_LEN(work));
+	add_cache(f, page);
+	parts_add(f, _("Times"), page->signals, page->n_signals, times, ARRAY_LEN(times));
+}
+
 void report_server_text(const struct load_run *r, struct arena *tmp, struct buf *out)
 {
 	if (!r->server)
 		return;
 	for (size_t i = 0; i < r->server->n_pages; i++) {
-		const struct signal_page *page = &r->server->pages[i];
 		struct fields f = { .tmp = tmp };
-		add_page(&f, page);
-		parts_add(&f, _("Busy"), page->signals, page->n_signals, busy, ARRAY_LEN(busy));
-		parts_add(&f, _("Work"), page->signals, page->n_signals, work, ARRAY_LEN(work));
-		add_cache(&f, page);
-		parts_add(&f, _("Times"), page->signals, page->n_signals, times, ARRAY_LEN(times));
+		report_server_fields(&r->server->pages[i], &f);
 		if (i + 1 == r->server->n_pages)
 			add_beyond(&f, r);
 		buf_add_char(out, '\n');

@@ -69,7 +69,7 @@ static void add_busiest(struct fields *f, const struct signal_system *s)
 	        layout_number(t->cpu_ratio_max, most), (long long)s->n_threads_seen);
 }
 
-void report_system_text(const struct signal_system *system, struct arena *tmp, struct buf *out)
+void report_system_fields(const struct signal_system *system, struct fields *f)
 {
 	const struct {
 		const char *label;
@@ -82,12 +82,10 @@ void report_system_text(const struct signal_system *system, struct arena *tmp, s
 		{ _("Control group"), cgroup, ARRAY_LEN(cgroup) },
 		{ _("Device"), device, ARRAY_LEN(device) },
 	};
-	struct fields f = { .tmp = tmp };
 	parts_add(
-	        &f, _("Process"), system->signals, system->n_signals, process, ARRAY_LEN(process));
-	add_busiest(&f, system);
+	        f, _("Process"), system->signals, system->n_signals, process, ARRAY_LEN(process));
+	add_busiest(f, system);
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-		parts_add(&f, lists[i].label, system->signals, system->n_signals, lists[i].parts,
+		parts_add(f, lists[i].label, system->signals, system->n_signals, lists[i].parts,
 		        lists[i].n);
-	fields_print(&f, 0, out);
 }

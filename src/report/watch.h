@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 
+struct fields;
 struct json;
 
 /* Schema venturi.watch/1. series: with the points of every signal. */
@@ -23,7 +24,7 @@ void report_system_json(struct json *j, const struct signal_system *system, bool
  * The figures that say most, in a few lines of two columns: process, threads, memory, host, control
  * group, network, device; nothing of what there is not.
  */
-void report_system_text(const struct signal_system *system, struct arena *tmp, struct buf *out);
+void report_system_fields(const struct signal_system *system, struct fields *f);
 
 /* The end of a watch: the same lines, then a table of every signal, then what is missing and why.
  */

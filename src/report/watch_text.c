@@ -325,7 +325,9 @@ void report_watch_text(const struct watch_run *r, struct buf *out)
 	struct arena tmp = { 0 };
 	struct all all = all_signals(r, &tmp);
 	print_head(r, &tmp, out);
-	report_system_text(&r->system, &tmp, out);
+	struct fields f = { .tmp = &tmp };
+	report_system_fields(&r->system, &f);
+	fields_print(&f, 0, out);
 	print_pages(r, &tmp, out);
 	print_threads(&r->system, &tmp, out);
 	print_symbols(&r->system, &tmp, out);
