@@ -377,7 +377,7 @@ static void set_points(
 static void set_state(const struct channel *c, struct arena *run, struct signal *s)
 {
 	const char *said = c->reason[0] ? arena_strdup(run, c->reason) : NULL;
-	if (c->n == 0) {
+	if (c->n == 0 && !c->has_text) {
 		bool told = c->absent != SIGNAL_MEASURED;
 		s->state = told ? c->absent : SIGNAL_NOT_COUNTED;
 		s->reason = told              ? said

@@ -6,6 +6,13 @@
 
 /* In the order in which they are shown; the last is no source. */
 const struct watch_source *const watch_sources[] = {
+	&host_cpu_source,
+	&host_psi_source,
+	&host_memory_source,
+	&host_disk_source,
+	&host_network_source,
+	&host_softirq_source,
+	&host_clock_source,
 	&connections_source,
 	&perf_counts_source,
 	NULL,

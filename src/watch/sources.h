@@ -7,7 +7,14 @@
 
 #include "watch/source.h"
 
-extern const struct watch_source connections_source; /* TCP connections of the watched ports */
-extern const struct watch_source perf_counts_source; /* counters by perf_event_open */
+extern const struct watch_source connections_source;  /* TCP connections of the watched ports */
+extern const struct watch_source perf_counts_source;  /* counters by perf_event_open */
+extern const struct watch_source host_clock_source;   /* cpufreq, thermal_throttle */
+extern const struct watch_source host_cpu_source;     /* /proc/stat, /proc/loadavg */
+extern const struct watch_source host_disk_source;    /* /proc/diskstats */
+extern const struct watch_source host_memory_source;  /* /proc/meminfo, /proc/vmstat */
+extern const struct watch_source host_network_source; /* /proc/net */
+extern const struct watch_source host_psi_source;     /* /proc/pressure */
+extern const struct watch_source host_softirq_source; /* /proc/softirqs */
 
 #endif
