@@ -48,7 +48,7 @@ struct channel {
 	double sum, weight;
 	double grown;
 	double min, max, last;
-	int64_t last_ns;
+	int64_t seen_ns; /* when there was something to see */
 	struct point *points;
 	size_t n_points;
 	int64_t keep_every; /* values */
@@ -167,7 +167,6 @@ static void take_value(struct channel *c, double value, double weight)
 	c->min = fmin(c->min, value);
 	c->max = fmax(c->max, value);
 	c->last = value;
-	c->last_ns = c->board->now_ns;
 }
 
 /* Something was seen, whether it makes a value or not. */
@@ -175,6 +174,7 @@ static void see(struct channel *c)
 {
 	c->absent = SIGNAL_MEASURED;
 	c->is_new = c->is_seen = true;
+	c->seen_ns = c->board->now_ns;
 }
 
 void channel_value(struct channel *c, double value)
@@ -319,10 +319,28 @@ void board_absent(struct board *b, const struct watch_row *rows, size_t n_rows,
 		channel_absent(board_channel(b, &rows[i], NULL), state, reason);
 }
 
+/* What was seen at the moment of the begin lies inside; of what is looked at seldom it may be all.
+ */
+static void keep_edge(struct channel *c)
+{
+	if (c->seen_ns != c->board->now_ns || c->absent != SIGNAL_MEASURED)
+		return;
+	if (c->row->kind == WATCH_TEXT)
+		c->n = c->has_text;
+	if (c->row->kind != WATCH_GAUGE || isnan(c->last))
+		return;
+	c->n = 1;
+	c->weight = 1;
+	c->sum = c->min = c->max = c->last;
+	c->points[c->n_points++] = (struct point){ c->board->now_ns, c->last };
+}
+
 void board_begin(struct board *b)
 {
-	for (size_t i = 0; i < b->n; i++)
+	for (size_t i = 0; i < b->n; i++) {
 		reset_window(b->channels[i]);
+		keep_edge(b->channels[i]);
+	}
 }
 
 static int compare(const void *a, const void *b)

@@ -113,7 +113,10 @@ void channel_absent(struct channel *c, enum signal_state state, const char *reas
 void board_absent(struct board *b, const struct watch_row *rows, size_t n_rows,
         enum signal_state state, const char *reason);
 
-/* Statistics, differences and points count from now on; recent values and totals go on. */
+/*
+ * Statistics, differences and points count from now on; recent values and totals go on. What a
+ * gauge or words showed at this very moment counts as the first of the window.
+ */
 void board_begin(struct board *b);
 
 /*
