@@ -37,6 +37,7 @@ struct watch_config {
 	bool profile;                              /* take stacks of the processes, too */
 	const struct watch_source *const *sources; /* NULL: all */
 	size_t n_sources;
+	void *ctx; /* for a source of the caller's own */
 };
 
 struct watch_source {
