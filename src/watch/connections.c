@@ -177,7 +177,7 @@ struct port {
 
 struct connections {
 	struct board *board;
-	const struct watch_config *config;
+	struct tasks tasks;
 	int fds[NETNS_MAX];
 	size_t n_fds, fd_at; /* the namespace at hand */
 	uint32_t sequence;
@@ -434,7 +434,8 @@ static void tell_too_many(struct connections *c)
 static void find_ports(struct connections *c)
 {
 	struct listening l;
-	listening_inodes(c->config->pids, c->config->n_pids, &l);
+	tasks_scan(&c->tasks);
+	listening_inodes(&c->tasks, &l);
 	for (c->fd_at = 0; c->fd_at < c->n_fds; c->fd_at++)
 		if (!list_sockets(c, c->fds[c->fd_at], NULL, 0, 1 << SOCKDIAG_LISTEN,
 		            listening_on_socket, &l))
@@ -487,7 +488,7 @@ static bool connections_open(const struct watch_config *config, struct board *bo
 		return err_set(err, ERR_SYSTEM, _("neither a port nor a process was named"));
 	struct connections *c = arena_new(run, struct connections);
 	c->board = board;
-	c->config = config;
+	tasks_init(&c->tasks, config, run);
 	if (!netns_open(config->pids, config->n_pids, c->fds, &c->n_fds, err))
 		return false;
 	watch_ports(c, config->ports, config->n_ports);

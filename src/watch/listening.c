@@ -40,11 +40,11 @@ static void add_descriptors(struct listening *l, int pid)
 		closedir(folder);
 }
 
-void listening_inodes(const int *pids, size_t n_pids, struct listening *ret_listening)
+void listening_inodes(const struct tasks *tasks, struct listening *ret_listening)
 {
 	*ret_listening = (struct listening){ 0 };
-	for (size_t i = 0; i < n_pids; i++)
-		add_descriptors(ret_listening, pids[i]);
+	for (size_t i = 0; i < tasks->n_processes; i++)
+		add_descriptors(ret_listening, tasks->processes[i].pid);
 }
 
 static bool holds(const struct listening *l, uint32_t inode)

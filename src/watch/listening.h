@@ -6,6 +6,7 @@
 #define VENTURI_WATCH_LISTENING_H
 
 #include "watch/sockdiag.h"
+#include "watch/tasks.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,8 +20,8 @@ struct listening {
 	size_t n_ports;
 };
 
-/* The sockets of the processes; those whose descriptors may not be read have none. */
-void listening_inodes(const int *pids, size_t n_pids, struct listening *ret_listening);
+/* The sockets of all processes; those whose descriptors may not be read have none. */
+void listening_inodes(const struct tasks *tasks, struct listening *ret_listening);
 /* For sockdiag_read: notes the port when one of the processes holds this listener. */
 void listening_on_socket(void *listening, const struct sockdiag_socket *s);
 void listening_release(struct listening *l);

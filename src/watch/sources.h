@@ -16,5 +16,8 @@ extern const struct watch_source host_memory_source;  /* /proc/meminfo, /proc/vm
 extern const struct watch_source host_network_source; /* /proc/net */
 extern const struct watch_source host_psi_source;     /* /proc/pressure */
 extern const struct watch_source host_softirq_source; /* /proc/softirqs */
+extern const struct watch_source numa_source;         /* memory nodes, and where pages lie */
+extern const struct watch_source pci_source;          /* which node devices are at */
+extern const struct watch_source topology_source;     /* packages, cores, caches */
 
 #endif
