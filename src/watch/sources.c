@@ -6,6 +6,7 @@
 
 /* In the order in which they are shown; the last is no source. */
 const struct watch_source *const watch_sources[] = {
+	&process_source,
 	&host_cpu_source,
 	&host_psi_source,
 	&host_memory_source,

@@ -7,6 +7,7 @@
 
 #include "watch/source.h"
 
+extern const struct watch_source process_source;      /* /proc/PID and its threads */
 extern const struct watch_source connections_source;  /* TCP connections of the watched ports */
 extern const struct watch_source perf_counts_source;  /* counters by perf_event_open */
 extern const struct watch_source host_clock_source;   /* cpufreq, thermal_throttle */
