@@ -25,9 +25,11 @@ static const struct {
 enum {
 	ROWS_HEAD = 1,
 	ROWS_STRIP_HEADS = 1,
-	ROWS_LIST_HEADS = 2,
+	ROWS_TABS = 1,
+	ROWS_LIST_HEADS = 1,
 	ROWS_KEYS = 1,
 	LIST_LEAST = 4,
+	ROWS_ROOMY = 30, /* from here on an empty row sets the list off */
 };
 
 /* "1:02:03" */
@@ -42,11 +44,12 @@ static const char *clock_text(double s, struct arena *run)
 static void draw_head(struct screen *s, const struct signal_system *system,
         const struct screen_view *view, struct arena *run)
 {
-	char interval[SCREEN_VALUE];
+	double ms = system->interval_s * 1e3;
+	const char *interval =
+	        arena_printf(run, ms < 1e3 ? "%g ms" : "%g s", ms < 1e3 ? ms : ms / 1e3);
 	const char *state =
 	        arena_printf(run, view->paused ? _("PAUSED  %s, every %s") : _("%s, every %s"),
-	                clock_text(system->to_s - system->from_s, run),
-	                screen_value(system->interval_s * 1e3, "ms", interval));
+	                clock_text(system->to_s - system->from_s, run), interval);
 	int width = utf8_width(str_of(state));
 	screen_clear(s, 0, 0, s->columns, SCREEN_BAR);
 	int taken = screen_put(s, 0, 0, s->columns, SCREEN_BAR, "venturi watch");
@@ -76,14 +79,15 @@ static void draw_tabs(struct screen *s, int row, const struct screen_list *list,
 	                           : arena_printf(list->tmp, _("%lld-%lld of %lld"),
 	                                     (long long)s->scroll + 1, last, (long long)list->n);
 	if (list->n > 0 && list->said)
-		part = arena_printf(list->tmp, "%s, %s", part, list->said);
+		part = arena_printf(list->tmp, _("%s, %s"), part, list->said);
 	screen_put_right(s, row, at + 1, s->columns - at - 1, SCREEN_DIM, part);
 }
 
 static void draw_list(struct screen *s, int row, struct screen_list *list)
 {
 	const struct screen_page_row *page = &screen_page_rows[list->view->page];
-	int rows = s->rows - ROWS_KEYS - row - ROWS_LIST_HEADS;
+	int first = row + ROWS_TABS + (page->heads ? ROWS_LIST_HEADS : 0);
+	int rows = s->rows - ROWS_KEYS - first;
 	page->make(list);
 	int most = (int)list->n - rows;
 	s->list_rows = rows;
@@ -94,9 +98,10 @@ static void draw_list(struct screen *s, int row, struct screen_list *list)
 		screen_put(s, row + 1, 0, s->columns, SCREEN_DIM, list->nothing);
 		return;
 	}
-	page->heads(list, s, row + 1);
+	if (page->heads)
+		page->heads(list, s, row + ROWS_TABS);
 	for (int i = 0; i < rows && s->scroll + i < (int)list->n; i++)
-		page->draw(list, (size_t)(s->scroll + i), s, row + ROWS_LIST_HEADS + i);
+		page->draw(list, (size_t)(s->scroll + i), s, first + i);
 }
 
 struct key {
@@ -178,11 +183,13 @@ static void draw_too_small(struct screen *s, struct arena *run)
 	}
 }
 
-/* Rows that strips may take, so that the list keeps its third. */
+/* Rows that strips may take, so that the list keeps three of ten. */
 static int rows_for_strips(const struct screen *s, bool missing)
 {
-	int rest = s->rows - ROWS_HEAD - ROWS_STRIP_HEADS - missing - ROWS_LIST_HEADS - ROWS_KEYS;
-	int list = s->rows / 3 > LIST_LEAST ? s->rows / 3 : LIST_LEAST;
+	int rest = s->rows - ROWS_HEAD - ROWS_STRIP_HEADS - missing - (s->rows >= ROWS_ROOMY) -
+	           ROWS_TABS - ROWS_LIST_HEADS - ROWS_KEYS;
+	int list = s->rows * 3 / 10;
+	list = list > LIST_LEAST ? list : LIST_LEAST;
 	return rest - list;
 }
 
@@ -201,8 +208,7 @@ void screen_draw(const struct signal_system *system, const struct signal_server 
 	}
 	screen_signals_init(&signals, system, server, run);
 	/* At first every rate is missing: it takes two samples. */
-	const char *missing =
-	        system->n_samples < 3 ? NULL : screen_strips_missing(&signals, run);
+	const char *missing = system->n_samples < 3 ? NULL : screen_strips_missing(&signals, run);
 	screen_strips_choose(&signals, rows_for_strips(s, missing), run, &strips);
 	const struct screen_time time = { system, zooms[view->zoom].span_s,
 		_(zooms[view->zoom].name) };
@@ -215,6 +221,7 @@ void screen_draw(const struct signal_system *system, const struct signal_server 
 		const char *line = arena_printf(run, _("Missing: %s"), missing);
 		screen_put(s, row++, 0, s->columns, SCREEN_DIM, line);
 	}
+	row += s->rows >= ROWS_ROOMY;
 	draw_list(s, row, &list);
 	draw_keys(s);
 	if (view->help)

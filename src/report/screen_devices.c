@@ -22,10 +22,9 @@ struct section {
 /* The first figure of a section tells which instances there are. */
 static const struct section sections[] = {
 	{ "GPU", { { N_("busy"), "gpu_util_ratio" }, { N_("memory"), "gpu_memory_used_bytes" },
-	                     { N_("power"), "gpu_power_w" }, { N_("clock"), "gpu_clock_sm_mhz" },
-	                     { N_("heat"), "gpu_temperature_c" },
-	                     { N_("held back"), "gpu_throttle_reasons" } } },
-	{ N_("NUMA node"), { { N_("pages"), "numa_process_bytes" } } },
+	                 { N_("power"), "gpu_power_w" }, { N_("clock"), "gpu_sm_clock_mhz" },
+	                 { N_("heat"), "gpu_temperature_c" },
+	                 { N_("held back"), "gpu_throttle_reasons" } } },
 	{ N_("interface"), { { N_("received"), "host_net_rx_bytes_per_s" },
 	                           { N_("sent"), "host_net_tx_bytes_per_s" },
 	                           { N_("dropped"), "host_net_dropped_per_s" } } },
@@ -61,14 +60,6 @@ void screen_devices_make(struct screen_list *l)
 	}
 	l->items = lines;
 	l->nothing = _("nothing here is told of single devices");
-}
-
-/* Each section has its own. */
-void screen_devices_heads(const struct screen_list *l, struct screen *s, int row)
-{
-	(void)l;
-	(void)s;
-	(void)row;
 }
 
 static const struct signal *of_instance(const struct screen_group *g, const char *instance)

@@ -8,7 +8,6 @@
 #include "report/screen_pages.h"
 
 void screen_devices_make(struct screen_list *l);
-void screen_devices_heads(const struct screen_list *l, struct screen *s, int row);
 void screen_devices_draw(const struct screen_list *l, size_t i, struct screen *s, int row);
 
 /* Are the points of signals of this name drawn? */

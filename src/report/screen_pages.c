@@ -168,8 +168,7 @@ const struct screen_page_row screen_page_rows[SCREEN_N_PAGES] = {
 	[SCREEN_THREADS] = { N_("Threads"), screen_threads_make, screen_threads_heads,
 	        screen_threads_draw },
 	[SCREEN_SYMBOLS] = { N_("Symbols"), make_symbols, head_symbols, draw_symbol },
-	[SCREEN_DEVICES] = { N_("Devices"), screen_devices_make, screen_devices_heads,
-	        screen_devices_draw },
+	[SCREEN_DEVICES] = { N_("Devices"), screen_devices_make, NULL, screen_devices_draw },
 	[SCREEN_SIGNALS] = { N_("Signals"), make_signals, head_signals, draw_signal },
 	[SCREEN_MISSING] = { N_("Missing"), make_missing, head_missing, draw_missing },
 };

@@ -23,6 +23,7 @@ struct screen_list {
 struct screen_page_row {
 	const char *title; /* N_() */
 	void (*make)(struct screen_list *l);
+	/* NULL: the list has no heads of its own */
 	void (*heads)(const struct screen_list *l, struct screen *s, int row);
 	void (*draw)(const struct screen_list *l, size_t i, struct screen *s, int row);
 };

@@ -21,7 +21,7 @@ struct candidate {
 	bool is_chosen;
 };
 
-enum { PART_RANK = 3 };
+enum { PART_RANK = 4, MISSING_RANK = 2 };
 
 static size_t list_candidates(
         const struct screen_signals *signals, struct candidate *list, struct arena *run)
@@ -95,13 +95,13 @@ static struct places place(
 	}
 	p.label_width = p.label_width < LABEL_MAX ? p.label_width : LABEL_MAX;
 	p.spark = p.label_width + 1;
-	int values = 2 * (VALUE_WIDTH + 1) + 1;
+	int values = 1 + 2 * (VALUE_WIDTH + 1) + 1;
 	int rest = s->columns - p.spark - values;
 	/* Four parts of nine: a phrase says more than another column of a curve. */
 	p.n_spark = rest * 4 / 9;
 	if (p.n_spark < SPARK_LEAST || rest - p.n_spark < NOTES_LEAST)
 		p.n_spark = rest;
-	p.now = p.spark + p.n_spark;
+	p.now = p.spark + p.n_spark + 1;
 	p.max = p.now + VALUE_WIDTH + 1;
 	p.notes = p.max + VALUE_WIDTH + 2;
 	p.notes_width = s->columns - p.notes;
@@ -116,22 +116,20 @@ static void draw_heads(
 	screen_put_right(s, row, p->max, VALUE_WIDTH, SCREEN_DIM, _("most"));
 }
 
-/* The top of the scale; NAN: only the values themselves can tell. */
-static double top_of(const struct screen_strip *strip, const struct screen_signals *signals)
+/* What is known of the top of the scale; NAN: only the values can tell. */
+static double full_of(const struct screen_strip *strip, const struct screen_signals *signals)
 {
 	const struct screen_group *full = strip->full ? screen_find(signals, strip->full) : NULL;
 	double top = full && full->has_data ? screen_now(full, strip->over) : NAN;
-	if (isnan(top) && strip->top > 0)
-		top = strip->top;
 	return top > 0 ? top : NAN;
 }
 
 /* From which value on it is marked. */
-static double limit_of(const struct screen_strip *strip, double top)
+static double limit_of(const struct screen_strip *strip, double full)
 {
-	if (!(strip->bad > 0))
+	if (!(strip->bad > 0) || (strip->full && isnan(full)))
 		return INFINITY;
-	return strip->full ? isnan(top) ? INFINITY : strip->bad * top : strip->bad;
+	return strip->full ? strip->bad * full : strip->bad;
 }
 
 static bool is_past(double value, double limit)
@@ -166,8 +164,6 @@ static int spread(const struct screen_group *g, int n, double *columns)
 static void draw_spark(struct screen *s, int row, int column, const double *values, int n,
         double top, double limit)
 {
-	if (isnan(top))
-		top = screen_largest(values, n);
 	for (int i = 0; i < n; i++)
 		screen_put_bar(s, row, column + i,
 		        is_past(values[i], limit) ? SCREEN_MARKED : SCREEN_SPARK, values[i], top);
@@ -189,54 +185,90 @@ static const struct screen_group *group_of_note(const struct screen_note *note,
 	return NULL;
 }
 
+/* What is told in words: of several instances, what the first that has something to say says. */
+static const char *words_of(const struct screen_group *g, struct arena *tmp)
+{
+	for (size_t i = 0; i < g->n; i++) {
+		const struct signal *s = g->items[i];
+		if (s->text && s->text[0])
+			return g->n > 1 && s->instance
+			               ? arena_printf(tmp, "%s: %s", s->instance, s->text)
+			               : s->text;
+	}
+	return NULL;
+}
+
 /* What a note says now; NULL: nothing. */
 static const char *say(const struct screen_note *note, const struct screen_group *g,
         struct arena *tmp, bool *ret_past)
 {
 	char text[SCREEN_VALUE];
 	*ret_past = false;
-	if (g->items[0]->text)
-		return g->items[0]->text[0] ? arena_printf(tmp, _(note->fmt), g->items[0]->text)
-		                            : NULL;
+	if (g->items[0]->text) {
+		const char *words = words_of(g, tmp);
+		return words ? arena_printf(tmp, _(note->fmt), words) : NULL;
+	}
 	double now = screen_now(g, note->over);
 	if (isnan(now) || (!note->always && !(screen_max(g, &now, 1) > 0)))
 		return NULL;
 	*ret_past = note->bad > 0 && now >= note->bad;
-	return arena_printf(tmp, _(note->fmt), screen_value(now, g->items[0]->unit, text));
+	return arena_printf(tmp, *ret_past ? "%s!" : "%s",
+	        arena_printf(tmp, _(note->fmt), screen_value(now, g->items[0]->unit, text)));
 }
 
-/* Is there a strip for what the note would tell? */
-static bool has_strip(const struct screen_strips *strips, const struct screen_note *note)
+/* Is what the note of a strip would tell told by a strip of its own, or beside a later one? */
+static bool is_told_elsewhere(const struct screen_strips *strips,
+        const struct screen_strip_shown *of, const struct screen_note *note)
 {
-	for (size_t i = 0; i < strips->n; i++)
-		if (strcmp(strips->items[i].strip->names, note->names) == 0)
+	for (size_t i = 0; i < strips->n; i++) {
+		const struct screen_strip *other = strips->items[i].strip;
+		if (strcmp(other->names, note->names) == 0)
 			return true;
+		if (&strips->items[i] <= of || other == of->strip)
+			continue;
+		for (size_t k = 0; k < SCREEN_NOTES_MAX && other->notes[k].names; k++)
+			if (strcmp(other->notes[k].names, note->names) == 0)
+				return true;
+	}
 	return false;
+}
+
+struct said {
+	const char *text;
+	bool past;
+};
+
+/* Writes those that are past their limit, or the others; returns the column after them. */
+static int put_notes(struct screen *s, int row, int at, int end, const struct said *said, bool past)
+{
+	for (size_t i = 0; i < SCREEN_NOTES_MAX; i++) {
+		if (!said[i].text || said[i].past != past)
+			continue;
+		int width = utf8_width(str_of(said[i].text));
+		/* A phrase that does not fit whole leaves its place to a shorter one. */
+		if (at + width > end)
+			continue;
+		screen_put(s, row, at, width, past ? SCREEN_MARKED : SCREEN_PLAIN, said[i].text);
+		at += width + 2;
+	}
+	return at;
 }
 
 static void draw_notes(struct screen *s, int row, const struct places *p,
         const struct screen_strip_shown *shown, const struct screen_strips *strips,
         const struct screen_signals *signals, struct arena *tmp)
 {
-	int at = p->notes;
+	struct said said[SCREEN_NOTES_MAX] = { 0 };
 	for (size_t i = 0; i < SCREEN_NOTES_MAX && shown->strip->notes[i].names; i++) {
 		const struct screen_note *note = &shown->strip->notes[i];
-		bool past;
-		if (has_strip(strips, note))
+		if (is_told_elsewhere(strips, shown, note))
 			continue;
 		const struct screen_group *g = group_of_note(note, shown, signals, tmp);
-		const char *said = g ? say(note, g, tmp, &past) : NULL;
-		if (!said)
-			continue;
-		if (past)
-			said = arena_printf(tmp, "%s!", said);
-		int width = utf8_width(str_of(said));
-		/* A phrase that does not fit whole leaves its place to a shorter one. */
-		if (at + width > p->notes + p->notes_width)
-			continue;
-		screen_put(s, row, at, width, past ? SCREEN_MARKED : SCREEN_PLAIN, said);
-		at += width + 2;
+		said[i].text = g ? say(note, g, tmp, &said[i].past) : NULL;
 	}
+	int end = p->notes + p->notes_width;
+	int at = put_notes(s, row, p->notes, end, said, true);
+	put_notes(s, row, at, end, said, false);
 }
 
 static void draw_strip(struct screen *s, int row, const struct places *p,
@@ -246,7 +278,7 @@ static void draw_strip(struct screen *s, int row, const struct places *p,
 	const struct screen_strip *strip = shown->strip;
 	const struct screen_group *g = shown->group;
 	double *columns = arena_new_n(tmp, double, (size_t)axis->n + 1);
-	double top = top_of(strip, signals), limit = limit_of(strip, top);
+	double full = full_of(strip, signals), limit = limit_of(strip, full);
 	const char *unit = strip->unit ? strip->unit : g->items[0]->unit;
 	int n = axis->n;
 	if (strip->across)
@@ -254,9 +286,11 @@ static void draw_strip(struct screen *s, int row, const struct places *p,
 	else
 		screen_columns(g, strip->over, axis, tmp, columns);
 	screen_put(s, row, p->label, p->label_width, SCREEN_PLAIN, label_of(shown, tmp));
+	double top = isnan(full) ? fmax(strip->top, screen_largest(columns, n)) : full;
 	draw_spark(s, row, p->spark, columns, n, top, limit);
-	draw_value(s, row, p->now, screen_now(g, strip->over), unit, limit);
-	draw_value(s, row, p->max, screen_max(g, columns, n), unit, limit);
+	double now = screen_now(g, strip->over);
+	draw_value(s, row, p->now, now, unit, limit);
+	draw_value(s, row, p->max, fmax(now, screen_max(g, columns, n)), unit, limit);
 }
 
 void screen_strips_draw(struct screen *s, int row, const struct screen_strips *strips,
@@ -275,7 +309,7 @@ void screen_strips_draw(struct screen *s, int row, const struct screen_strips *s
 static const char *reason_of(const struct screen_strip *strip, const struct screen_signals *signals)
 {
 	const struct screen_group *g = screen_find(signals, strip->names);
-	if (strip->rank > 1 || (g && g->has_data))
+	if (strip->rank > MISSING_RANK || (g && g->has_data))
 		return NULL;
 	if (g && g->items[0]->reason)
 		return g->items[0]->reason;
