@@ -19,6 +19,7 @@ const struct watch_source *const watch_sources[] = {
 	&pci_source,
 	&connections_source,
 	&perf_counts_source,
+	&gpu_source,
 	NULL,
 };
 const size_t watch_n_sources = ARRAY_LEN(watch_sources) - 1;

@@ -10,6 +10,7 @@
 extern const struct watch_source process_source;      /* /proc/PID and its threads */
 extern const struct watch_source connections_source;  /* TCP connections of the watched ports */
 extern const struct watch_source perf_counts_source;  /* counters by perf_event_open */
+extern const struct watch_source gpu_source;          /* NVIDIA's and AMD's devices */
 extern const struct watch_source host_clock_source;   /* cpufreq, thermal_throttle */
 extern const struct watch_source host_cpu_source;     /* /proc/stat, /proc/loadavg */
 extern const struct watch_source host_disk_source;    /* /proc/diskstats */
