@@ -132,18 +132,18 @@ static inline void tree_close(struct tree *t)
 	arena_release(&t->memory);
 }
 
-/* What signals of a source must show: delta of rates is not looked at. */
+/* What signals of a source must show in the newest interval or sample. */
 struct tree_want {
 	const char *name, *instance;
-	double mean;
+	double last;
 };
 
 static inline void tree_expect(const struct tree *t, const struct tree_want *wants, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct signal *s = tree_signal(t, wants[i].name, wants[i].instance);
-		double tolerance = 1e-9 * (1 + fabs(wants[i].mean));
-		if (!CHECK_NEAR(s->mean, wants[i].mean, tolerance))
+		double tolerance = 1e-9 * (1 + fabs(wants[i].last));
+		if (!CHECK_NEAR(s->last, wants[i].last, tolerance))
 			printf("#   %s of %s: %s\n", wants[i].name,
 			        wants[i].instance ? wants[i].instance : "-",
 			        s->reason ? s->reason : "no reason");
