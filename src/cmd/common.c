@@ -33,6 +33,8 @@ static const struct opt common_rows[] = {
 
 enum { MAX_TABLES = 8 };
 
+static bool is_quiet;
+
 bool cmd_start(const struct cmd_usage *usage, const struct opt_table *own, size_t n_own, int argc,
 	char **argv, struct arena *run, struct cmd_common *common, struct opt_list *args,
 	int *ret_exit)
@@ -49,7 +51,8 @@ bool cmd_start(const struct cmd_usage *usage, const struct opt_table *own, size_
 		*ret_exit = cmd_fail(&err);
 		return false;
 	}
-	if (common->quiet)
+	is_quiet = common->quiet;
+	if (is_quiet)
 		cmd_progress_off();
 	if (common->help) {
 		AUTO(auto_buf) struct buf out = { 0 };
@@ -85,6 +88,18 @@ int cmd_fail(const struct err *err)
 	say(_("venturi: error: %s\n"), err->text);
 	say_hint(err);
 	return (int)err->kind;
+}
+
+void cmd_note(const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+	if (is_quiet)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	say("venturi: %s\n", text);
 }
 
 void cmd_warn(const char *fmt, ...)

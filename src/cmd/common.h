@@ -46,6 +46,9 @@ int cmd_fail(const struct err *err);
 /* Prints "venturi: warning: ..." to stderr. */
 void cmd_warn(const char *fmt, ...) PRINTF(1, 2);
 
+/* Prints "venturi: ..." to stderr, unless --quiet was given. */
+void cmd_note(const char *fmt, ...) PRINTF(1, 2);
+
 /*
  * Writes a result to a file, or to stdout for "-". A file is replaced whole or not at all where its
  * folder allows that; a device, a pipe or a link is written to, never replaced.

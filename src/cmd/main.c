@@ -22,6 +22,7 @@ struct command {
 static const struct command commands[] = {
 	{ "load", cmd_load, N_("load a service; measure latency, throughput, failures") },
 	{ "diagnose", cmd_diagnose, N_("say which kind of slow a service is, and why") },
+	{ "watch", cmd_watch, N_("watch the machine, processes and a service, on one time axis") },
 	{ "log", cmd_log, N_("list and show the runs in the ledger") },
 	{ "records", cmd_records, N_("read the records of a load test, one for each request") },
 	{ "serve", cmd_serve, N_("run venturi-serve, the reference service") },

@@ -33,10 +33,16 @@ bool part_values(const struct part *part, const struct signal *signals, size_t n
 	const struct signal *shown = NULL;
 	double sum = 0;
 	int n_instances = 0;
+	bool has_whole = false;
 	for (size_t i = 0; i < n; i++) {
 		const struct signal *s = &signals[i];
-		if (strcmp(s->name, part->name) != 0 || !has_values(s))
+		if (strcmp(s->name, part->name) != 0 || !has_values(s) || has_whole)
 			continue;
+		if (!s->instance) {
+			has_whole = true;
+			n_instances = 0;
+			shown = NULL;
+		}
 		sum += s->mean;
 		n_instances++;
 		if (!shown || s->mean > shown->mean)

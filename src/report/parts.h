@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What several instances of a signal make together. */
+/* What several instances of a signal make together, where none without one stands for all. */
 enum part_fold {
 	PART_LARGEST, /* the one with the largest mean */
 	PART_SUM,     /* their sum; then there is no second figure */

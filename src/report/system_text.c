@@ -82,8 +82,7 @@ void report_system_fields(const struct signal_system *system, struct fields *f)
 		{ _("Control group"), cgroup, ARRAY_LEN(cgroup) },
 		{ _("Device"), device, ARRAY_LEN(device) },
 	};
-	parts_add(
-	        f, _("Process"), system->signals, system->n_signals, process, ARRAY_LEN(process));
+	parts_add(f, _("Process"), system->signals, system->n_signals, process, ARRAY_LEN(process));
 	add_busiest(f, system);
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
 		parts_add(f, lists[i].label, system->signals, system->n_signals, lists[i].parts,

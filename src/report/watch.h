@@ -30,4 +30,31 @@ void report_system_fields(const struct signal_system *system, struct fields *f);
  */
 void report_watch_text(const struct watch_run *r, struct buf *out);
 
+/* ---- lines ---- */
+
+enum { WATCH_LINES_COLUMNS = 18 };
+
+/* Zeroed before the first line. */
+struct watch_lines {
+	bool shown[WATCH_LINES_COLUMNS]; /* columns of what there has been */
+	int n_lines;                     /* since the head */
+};
+
+/* Whether a signal has a column: its points have to be there. */
+bool watch_lines_wants(const char *name);
+
+/*
+ * One line, under a head when one is due or a column is new: means of what was seen since the line
+ * before. What has no value now is a dash; what never had one has no column.
+ *
+ * from_s, to_s  on the axis of the points; the points at from_s are those of the line before
+ */
+void watch_lines_add(struct watch_lines *l, const struct watch_run *now, double from_s, double to_s,
+        struct buf *out);
+
+/* ---- an exporter's page ---- */
+
+/* Prometheus's text format, version 0.0.4. */
+void report_watch_prometheus(const struct watch_run *r, struct buf *out);
+
 #endif

@@ -171,6 +171,12 @@ static void add_row(struct table *t, const struct all *all, const struct signal 
 	table_cell(t, "%s", s->unit);
 }
 
+/* Was it 0 from the first to the last? Many signals are, and say so in one place. */
+static bool is_zero(const struct signal *s)
+{
+	return s->min == 0 && s->max == 0;
+}
+
 /* How many signals from i on have the name of the i-th. */
 static size_t run_of(const struct all *all, size_t i)
 {
@@ -196,7 +202,7 @@ static void add_instances(struct table *t, const struct all *all, size_t first, 
 	const struct signal *const *items = &all->items[first];
 	size_t n_left = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (!has_values(items[i]) || items[i]->text)
+		if (!has_values(items[i]) || items[i]->text || is_zero(items[i]))
 			continue;
 		if (n <= INSTANCES_MAX || is_large(items, n, i))
 			add_row(t, all, items[i]);
@@ -225,6 +231,25 @@ static void print_signals(const struct all *all, struct arena *tmp, struct buf *
 		add_instances(&t, all, i, run_of(all, i));
 	buf_add_char(out, '\n');
 	table_print(&t, out);
+}
+
+/* Names of which all instances were 0. */
+static void print_zeros(const struct all *all, struct buf *out)
+{
+	AUTO(auto_buf) struct buf names = { 0 };
+	for (size_t i = 0; i < all->n; i += run_of(all, i)) {
+		bool zero = false;
+		for (size_t k = i; k < i + run_of(all, i); k++)
+			zero |= has_values(all->items[k]) && is_zero(all->items[k]);
+		if (zero)
+			buf_printf(&names, names.len ? ", %s" : "%s", all->items[i]->name);
+	}
+	if (names.len == 0)
+		return;
+	AUTO(auto_buf) struct buf line = { 0 };
+	buf_printf(&line, _("0 all the time, or some of theirs were: %s"), names.s);
+	buf_add_char(out, '\n');
+	layout_wrap(out, line.s, 0, 0);
 }
 
 static void print_words(const struct all *all, struct arena *tmp, struct buf *out)
@@ -332,6 +357,7 @@ void report_watch_text(const struct watch_run *r, struct buf *out)
 	print_threads(&r->system, &tmp, out);
 	print_symbols(&r->system, &tmp, out);
 	print_signals(&all, &tmp, out);
+	print_zeros(&all, out);
 	print_words(&all, &tmp, out);
 	print_reasons(&all, true, _("Missing, and why:"), out);
 	print_reasons(&all, false, _("To be known of the others:"), out);

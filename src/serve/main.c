@@ -4,7 +4,7 @@
 #include "base/i18n.h"
 #include "base/opt.h"
 #include "serve/executor.h"
-#include "serve/listen.h"
+#include "net/listen.h"
 #include "serve/schedule_log.h"
 #include "serve/server.h"
 

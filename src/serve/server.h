@@ -10,7 +10,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "serve/executor.h"
-#include "serve/listen.h"
+#include "net/listen.h"
 #include "serve/schedule_log.h"
 
 #include <stdbool.h>

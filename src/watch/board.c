@@ -323,7 +323,9 @@ void board_absent(struct board *b, const struct watch_row *rows, size_t n_rows,
  */
 static void keep_edge(struct channel *c)
 {
-	if (c->seen_ns != c->board->now_ns || c->absent != SIGNAL_MEASURED)
+	/* What was told when its source was opened, before there was any time, still is so. */
+	bool is_edge = c->seen_ns == c->board->now_ns || c->seen_ns == 0;
+	if (!is_edge || c->absent != SIGNAL_MEASURED)
 		return;
 	if (c->row->kind == WATCH_TEXT)
 		c->n = c->has_text;

@@ -110,10 +110,15 @@ enum replay_result replay_next(struct replay *r, int64_t *ret_at_ns, struct err 
 
 /* ---- the source of a sampler ---- */
 
-static void say(struct replay *r, struct spoken *c)
+static void channel_of(struct replay *r, struct spoken *c)
 {
 	if (!c->channel)
 		c->channel = board_channel(r->board, c->row, c->instance);
+}
+
+static void say(struct replay *r, struct spoken *c)
+{
+	channel_of(r, c);
 	if (c->described_anew) {
 		channel_estimated(c->channel, c->assumed);
 		channel_from(c->channel, c->from);
@@ -140,6 +145,10 @@ static bool source_open(const struct watch_config *config, struct board *board, 
 	struct replay *r = config->ctx;
 	(void)run, (void)err;
 	r->board = board;
+	/* Those of the first sample stand in their old order, before the sampler's own. */
+	for (size_t i = 0; i < r->n_channels; i++)
+		if (r->channels[i].row)
+			channel_of(r, &r->channels[i]);
 	*ret_self = r;
 	return true;
 }

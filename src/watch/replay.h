@@ -2,8 +2,8 @@
  * replay.h - reads the file of a tape (tape.h) and says everything again, so that a sampler on it
  * reports what the one that was recorded did.
  *
- *	replay_open, then sampler_open with a config of replay_config
- *	replay_next, sampler_step at the moment it gives, and so on
+ *	replay_open, replay_next, then sampler_open with a config of replay_config
+ *	sampler_step at the moment that replay_next gave, replay_next, and so on
  *	replay_pages, replay_processes beside sampler_report
  *	sampler_close, replay_close
  *

@@ -14,13 +14,13 @@ struct scrape {
 	struct url url;
 	const char *page; /* the URL in full */
 	struct conn_target target;
-	struct metrics_window *window;
-	int64_t n_read, n_failed;
-	struct err failed; /* of the newest look that failed */
-	bool begun;        /* differences count; the thread's while it runs */
+	bool begun; /* differences count; the thread's while it runs */
 	/* shared with the thread, under the lock */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
+	struct metrics_window *window;
+	int64_t n_read, n_failed;
+	struct err failed; /* of the newest look that failed */
 	bool opened, closed;
 	bool has_thread;
 	pthread_t thread;
@@ -79,31 +79,54 @@ void scrape_close(struct scrape *s)
 	pthread_mutex_destroy(&s->lock);
 }
 
-static bool look(struct scrape *s, struct arena *tmp, struct err *err)
+/* Asks for the page; ret_at_ns: when the service is taken to have counted. */
+static bool ask(struct scrape *s, struct arena *tmp, struct str *ret_text, int64_t *ret_at_ns,
+        struct err *err)
 {
 	const struct opt_list *headers = &s->config.headers;
 	struct fetch_reply reply;
-	int64_t asked_ns = clock_now_ns();
+	int64_t asked_ns = *ret_at_ns = clock_now_ns();
 	if (!fetch(&s->target, &s->url, "GET", s->url.path, headers->items, headers->n,
 	            s->config.timeout_ns, tmp, &reply, err))
 		return false;
 	/* When in between the service counted is its secret: the middle is the best guess. */
-	int64_t at_ns = asked_ns + (clock_now_ns() - asked_ns) / 2;
-	if (reply.status != 200)
-		return err_set(err, ERR_SYSTEM, _("HTTP status %d"), reply.status);
-	return metrics_window_add(s->window, reply.body, at_ns, err);
+	*ret_at_ns = asked_ns + (clock_now_ns() - asked_ns) / 2;
+	*ret_text = reply.body;
+	return reply.status == 200 || err_set(err, ERR_SYSTEM, _("HTTP status %d"), reply.status);
 }
 
-bool scrape_look(struct scrape *s, struct err *err)
+/* begins: where the opening could not be seen, the next look that succeeds begins. */
+static bool look(struct scrape *s, bool begins, struct err *err)
 {
 	struct arena tmp = { 0 };
-	bool ok = look(s, &tmp, err);
+	struct str text = { 0 };
+	int64_t at_ns;
+	bool ok = ask(s, &tmp, &text, &at_ns, err);
+	pthread_mutex_lock(&s->lock);
+	ok = ok && metrics_window_add(s->window, text, at_ns, err);
 	s->n_read += ok;
 	s->n_failed += !ok;
 	if (!ok)
 		s->failed = *err;
+	if (ok && begins && !s->begun) {
+		metrics_window_begin(s->window);
+		s->begun = true;
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (s->config.on_look)
+		s->config.on_look(s->config.ctx, at_ns, text, ok ? NULL : err->text);
 	arena_release(&tmp);
 	return ok;
+}
+
+bool scrape_look(struct scrape *s, struct err *err)
+{
+	return look(s, false, err);
+}
+
+const char *scrape_url(const struct scrape *s)
+{
+	return s->page;
 }
 
 /* What the thread alone knows. */
@@ -140,12 +163,7 @@ static void *scrape_thread(void *arg)
 		if (!t.opened)
 			continue; /* closed without a window */
 		t.next_ns = clock_now_ns() + metrics_window_period_ns(s->window);
-		bool ok = scrape_look(s, &ignored);
-		/* Where the opening could not be seen, the next look that succeeds begins. */
-		if (ok && !s->begun) {
-			metrics_window_begin(s->window);
-			s->begun = true;
-		}
+		look(s, true, &ignored);
 	}
 	return NULL;
 }
@@ -195,13 +213,15 @@ bool scrape_knows(const struct scrape *s)
 	return metrics_window_knows(s->window);
 }
 
-void scrape_report(const struct scrape *s, int64_t start_ns, int64_t end_ns, struct arena *run,
+void scrape_report(struct scrape *s, int64_t start_ns, int64_t end_ns, struct arena *run,
         struct signal_page *ret_page)
 {
+	pthread_mutex_lock(&s->lock);
 	struct signal_page page = { .url = s->page, .n_read = s->n_read, .n_failed = s->n_failed };
 	if (s->n_failed > 0)
 		page.reason =
 		        arena_printf(run, _("the newest look that failed: %s"), s->failed.text);
 	metrics_window_report(s->window, s->page, start_ns, end_ns, run, &page);
+	pthread_mutex_unlock(&s->lock);
 	*ret_page = page;
 }

@@ -6,7 +6,7 @@
  *	scrape_start                     the thread waits for the window
  *	scrape_window_opens, _closes     from any thread, at once: the thread looks now
  *	scrape_finish                    the last look, and the thread's end
- *	scrape_report                    what was seen
+ *	scrape_report                    what was seen, also meanwhile
  *	scrape_start ...                 of another window
  *	scrape_close
  *
@@ -33,6 +33,10 @@ struct scrape_config {
 	struct opt_list targets; /* the URLs whose hosts get the headers: they may hold a secret */
 	bool insecure;           /* do not verify the certificate */
 	int64_t timeout_ns;      /* of one look */
+
+	/* After each look, by who looks; failed is NULL when the text could be read. NULL: not. */
+	void (*on_look)(void *ctx, int64_t at_ns, struct str text, const char *failed);
+	void *ctx;
 };
 
 struct scrape;
@@ -44,6 +48,9 @@ void scrape_close(struct scrape *s);
 
 /* One look, now, by the calling thread; not between scrape_start and scrape_finish. */
 bool scrape_look(struct scrape *s, struct err *err) NODISCARD;
+
+/* The URL of the page in full; it lasts as long as the arena. */
+const char *scrape_url(const struct scrape *s);
 
 /*
  * Starts the thread.
@@ -58,8 +65,8 @@ void scrape_finish(struct scrape *s);
 /* Was there a metric of a software that is known? */
 bool scrape_knows(const struct scrape *s);
 
-/* After scrape_finish; the window's edges are on the monotonic clock. */
-void scrape_report(const struct scrape *s, int64_t start_ns, int64_t end_ns, struct arena *run,
+/* From any thread, also while it looks; the window's edges are on the monotonic clock. */
+void scrape_report(struct scrape *s, int64_t start_ns, int64_t end_ns, struct arena *run,
         struct signal_page *ret_page);
 
 #endif

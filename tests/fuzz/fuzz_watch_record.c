@@ -52,8 +52,10 @@ static void play(struct replay *r, struct arena *run)
 	struct err err = { 0 };
 	enum replay_result result;
 	int64_t at_ns, before_ns = 0;
-	need(sampler_open(&config, run, &s, &err));
-	while ((result = replay_next(r, &at_ns, &err)) == REPLAY_SAMPLE) {
+	struct err ignored;
+	result = replay_next(r, &at_ns, &err);
+	need(sampler_open(&config, run, &s, &ignored));
+	for (; result == REPLAY_SAMPLE; result = replay_next(r, &at_ns, &err)) {
 		need(at_ns > 0 && at_ns >= before_ns);
 		before_ns = at_ns;
 		sampler_step(s, at_ns);

@@ -185,13 +185,9 @@ static void check_same(const struct signal_system *x, const struct signal_system
 	CHECK_INT(y->n_samples, x->n_samples);
 	CHECK(same_number(x->from_s, y->from_s) && same_number(x->to_s, y->to_s));
 	for (size_t i = 0; i < x->n_signals && i < y->n_signals; i++) {
-		const struct signal *s = &x->signals[i], *t = NULL;
-		for (size_t k = 0; k < y->n_signals && !t; k++)
-			if (strcmp(y->signals[k].name, s->name) == 0 &&
-			        same_text(y->signals[k].instance, s->instance))
-				t = &y->signals[k];
-		if (!CHECK(t != NULL))
-			continue;
+		const struct signal *s = &x->signals[i], *t = &y->signals[i];
+		CHECK_STR(t->name, s->name);
+		CHECK(same_text(t->instance, s->instance));
 		bool same = same_text(s->unit, t->unit) && same_text(s->source, t->source) &&
 		            same_text(s->reason, t->reason) && same_text(s->text, t->text) &&
 		            s->state == t->state && s->n == t->n && s->n_series == t->n_series &&
@@ -216,8 +212,10 @@ static enum replay_result play(const char *path, struct arena *run, struct repla
 	if (!replay_open(path, run, ret_replay, err))
 		return REPLAY_DAMAGED;
 	const struct watch_config config = replay_config(*ret_replay);
-	CHECK(sampler_open(&config, run, ret_sampler, err));
-	while ((result = replay_next(*ret_replay, &at_ns, err)) == REPLAY_SAMPLE)
+	struct err ignored;
+	result = replay_next(*ret_replay, &at_ns, err);
+	CHECK(sampler_open(&config, run, ret_sampler, &ignored));
+	for (; result == REPLAY_SAMPLE; result = replay_next(*ret_replay, &at_ns, err))
 		sampler_step(*ret_sampler, at_ns);
 	return result;
 }
@@ -369,8 +367,8 @@ static void keys_of_a_later_version_are_passed_over(void)
 	sampler_report(s, INT64_MIN, &run, &got);
 	CHECK_INT(got.n_signals, 3);
 	/* what a gauge shows as the window begins is in it */
-	CHECK_INT(got.signals[2].n, 3);
-	CHECK_NEAR(got.signals[2].mean, 3, 0);
+	CHECK_INT(got.signals[0].n, 3);
+	CHECK_NEAR(got.signals[0].mean, 3, 0);
 	sampler_close(s);
 	replay_close(r);
 	unlink(path);

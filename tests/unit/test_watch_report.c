@@ -264,7 +264,7 @@ static void of_many_instances_the_largest_are_shown(void)
 			.n = 1,
 			.mean = i % 10,
 			.p95 = NAN,
-			.max = i };
+			.max = i + 1 };
 	}
 	r.system.signals = cores;
 	r.system.n_signals = N;

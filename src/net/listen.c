@@ -1,4 +1,4 @@
-#include "serve/listen.h"
+#include "net/listen.h"
 
 #include "base/i18n.h"
 #include "base/str.h"

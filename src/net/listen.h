@@ -1,8 +1,8 @@
 /*
- * listen.h - opens the socket that the service listens on.
+ * listen.h - opens the socket that a server listens on.
  */
-#ifndef VENTURI_SERVE_LISTEN_H
-#define VENTURI_SERVE_LISTEN_H
+#ifndef VENTURI_NET_LISTEN_H
+#define VENTURI_NET_LISTEN_H
 
 #include "base/attr.h"
 #include "base/err.h"
