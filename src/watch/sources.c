@@ -22,6 +22,7 @@ const struct watch_source *const watch_sources[] = {
 	&pci_source,
 	&connections_source,
 	&perf_counts_source,
+	&profile_source,
 	&gpu_source,
 	NULL,
 };
