@@ -50,9 +50,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (at + sizeof(struct nlmsghdr) <= size && last == SOCKDIAG_MORE) {
 		struct nlmsghdr header;
 		memcpy(&header, data + at, sizeof(header));
-		size_t len = NLMSG_ALIGN((size_t)header.nlmsg_len);
-		size_t left = size - at;
-		len = header.nlmsg_len < sizeof(header) || len > left ? left : len;
+		size_t left = size - at, len = left;
+		if (header.nlmsg_len >= sizeof(header) && header.nlmsg_len <= left)
+			len = NLMSG_ALIGN(header.nlmsg_len) < left ? NLMSG_ALIGN(header.nlmsg_len)
+			                                           : left;
 		last = sockdiag_read(data + at, len, SEQUENCE, on_socket, &parts, &code);
 		at += len;
 	}
