@@ -4,6 +4,7 @@
 #ifndef VENTURI_WATCH_METRICS_LOOKS_H
 #define VENTURI_WATCH_METRICS_LOOKS_H
 
+#include "watch/exporters.h"
 #include "watch/metrics_map.h"
 #include "watch/metrics_window.h"
 
@@ -58,7 +59,8 @@ struct look_value {
 };
 
 struct signal_now {
-	double value, count;
+	double value, count;           /* since the window began */
+	double value_ever, count_ever; /* of what is counted: since the first look */
 	int n_resets;
 };
 
@@ -88,6 +90,9 @@ struct metrics_window {
 	struct look *looks; /* [METRICS_LOOKS_MAX], since the window began */
 	size_t n_kept;
 	int64_t period_ns;
+	struct look recent[METRICS_RECENT]; /* a ring; of what is counted: since the first look */
+	size_t n_recent, recent_at;
+	struct exporters exporters; /* what is not of a service */
 };
 
 #endif

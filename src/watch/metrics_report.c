@@ -3,6 +3,7 @@
  */
 #include "watch/metrics_looks.h"
 
+#include "base/clock.h"
 #include "base/i18n.h"
 #include "stats/quantile.h"
 
@@ -338,10 +339,63 @@ static void report_distribution(const struct report *r)
 	set_quantiles(r);
 }
 
+/* What a signal showed between two looks, or, of a gauge, at the newer one; NAN: nothing. */
+static double value_between(enum metrics_kind kind, const struct look_value *old,
+        const struct look_value *new, double s)
+{
+	switch (kind) {
+	case METRICS_GAUGE_SUM:
+	case METRICS_GAUGE_MAX:
+		return new->value;
+	case METRICS_COUNTER:
+		return old && s > 0 ? (new->value - old->value) / s : NAN;
+	case METRICS_DISTRIBUTION:
+		return old && new->count > old->count
+		               ? (new->value - old->value) / (new->count - old->count)
+		               : NAN;
+	}
+	return NAN;
+}
+
+/* The newest values, in the window or not. */
+static void set_recent(const struct report *r)
+{
+	const struct metrics_window *w = r->w;
+	enum metrics_kind kind = metrics_signals[r->signal].kind;
+	struct signal_point *points = arena_new_n(r->run, struct signal_point, w->n_recent + 1);
+	size_t first = (w->recent_at + METRICS_RECENT - w->n_recent) % METRICS_RECENT, n = 0;
+	const struct look *old = NULL;
+	for (size_t i = 0; i < w->n_recent; i++) {
+		const struct look *look = &w->recent[(first + i) % METRICS_RECENT];
+		double s = old ? (double)(look->at_ns - old->at_ns) / 1e9 : 0;
+		/* Two looks that are close make no rate. */
+		bool close = old && kind == METRICS_COUNTER && s * 1e9 < interval_min * NS_PER_S &&
+		             i + 1 < w->n_recent;
+		if (close)
+			continue;
+		double value = value_between(
+		        kind, old ? &old->signals[r->signal] : NULL, &look->signals[r->signal], s);
+		old = look;
+		/* What happens seldom happened last in an earlier interval. */
+		if (!isnan(value) || kind != METRICS_DISTRIBUTION)
+			r->to->last = value;
+		if (!isnan(value))
+			points[n++] =
+			        (struct signal_point){ (double)(look->at_ns - r->start_ns) / 1e9,
+				        value };
+	}
+	r->to->recent = points;
+	r->to->n_recent = (int64_t)n;
+	if (kind == METRICS_COUNTER)
+		r->to->total = w->signals[r->signal].value_ever;
+}
+
 static void report_signal(const struct report *r)
 {
 	struct signal *s = r->to;
 	s->source = source_of(r);
+	if (s->source)
+		set_recent(r);
 	if (!s->source)
 		set_state(s, SIGNAL_NOT_SUPPORTED, _(no_metric));
 	else if (metrics_signals[r->signal].kind == METRICS_COUNTER)
@@ -350,6 +404,41 @@ static void report_signal(const struct report *r)
 		report_distribution(r);
 	else
 		report_gauge(r);
+}
+
+/* "vllm", "node_exporter", or several that share a page: "vllm, node_exporter". */
+static const char *software_of(const struct metrics_window *w, struct arena *run)
+{
+	AUTO(auto_buf) struct buf text = { 0 };
+	if (w->software < METRICS_N_SOFTWARE)
+		buf_add_c(&text, metrics_software_names[w->software]);
+	for (int i = 0; i < EXPORTER_N; i++)
+		if (w->exporters.seen[i])
+			add_name(&text, exporter_names[i], ", ");
+	return str_c(buf_str(&text), run);
+}
+
+static void add_service(const struct metrics_window *w, const char *url, int64_t start_ns,
+        int64_t end_ns, struct arena *run, struct signal_page *page)
+{
+	page->n_signals = METRICS_N_SIGNALS;
+	for (int i = 0; i < METRICS_N_SIGNALS; i++) {
+		struct report r = { w, i, start_ns, end_ns, run, &page->signals[i] };
+		page->signals[i] = (struct signal){
+			.name = metrics_signals[i].name,
+			.unit = metrics_signals[i].unit,
+			.page = url,
+			.delta = NAN,
+			.mean = NAN,
+			.min = NAN,
+			.p50 = NAN,
+			.p95 = NAN,
+			.max = NAN,
+			.last = NAN,
+			.total = NAN,
+		};
+		report_signal(&r);
+	}
 }
 
 void metrics_window_report(const struct metrics_window *w, const char *url, int64_t start_ns,
@@ -368,24 +457,14 @@ void metrics_window_report(const struct metrics_window *w, const char *url, int6
 		                       : page->reason;
 		return;
 	}
-	page->software = metrics_software_names[w->software];
-	page->signals = arena_new_n(run, struct signal, METRICS_N_SIGNALS);
-	page->n_signals = METRICS_N_SIGNALS;
-	for (int i = 0; i < METRICS_N_SIGNALS; i++) {
-		struct report r = { w, i, start_ns, end_ns, run, &page->signals[i] };
-		page->signals[i] = (struct signal){
-			.name = metrics_signals[i].name,
-			.unit = metrics_signals[i].unit,
-			.page = url,
-			.delta = NAN,
-			.mean = NAN,
-			.min = NAN,
-			.p50 = NAN,
-			.p95 = NAN,
-			.max = NAN,
-			.last = NAN,
-			.total = NAN,
-		};
-		report_signal(&r);
+	struct signal_system hosts;
+	exporters_report(&w->exporters, start_ns, run, &hosts);
+	page->software = software_of(w, run);
+	page->signals = arena_new_n(run, struct signal, METRICS_N_SIGNALS + hosts.n_signals);
+	if (w->software < METRICS_N_SOFTWARE)
+		add_service(w, url, start_ns, end_ns, run, page);
+	for (size_t i = 0; i < hosts.n_signals; i++) {
+		hosts.signals[i].page = url;
+		page->signals[page->n_signals++] = hosts.signals[i];
 	}
 }

@@ -45,6 +45,7 @@ void metrics_window_free(struct metrics_window *w)
 {
 	if (!w)
 		return;
+	exporters_release(&w->exporters);
 	free(w->now);
 	free(w->series);
 	free(w->groups);
@@ -61,7 +62,7 @@ int64_t metrics_window_period_ns(const struct metrics_window *w)
 
 bool metrics_window_knows(const struct metrics_window *w)
 {
-	return w->software < METRICS_N_SOFTWARE;
+	return w->software < METRICS_N_SOFTWARE || exporters_any(&w->exporters);
 }
 
 /* One page while it is read. */
@@ -138,6 +139,7 @@ static bool on_sample(void *ctx, const struct prometheus_sample *s)
 		if (r->n_matches)
 			r->votes[metrics_rows[r->matches[0].row].software]++;
 	}
+	exporters_sample(&r->w->exporters, s);
 	/* What is no number yet, or has overflowed, says nothing. */
 	if (!(fabs(s->value) <= value_max))
 		return true;
@@ -268,13 +270,14 @@ static void fold_gauge(struct signal_now *to, enum metrics_kind kind, double val
 static void fold_growth(struct signal_now *to, const struct metrics_match *match, double grown)
 {
 	const struct metrics_row *row = &metrics_rows[match->row];
-	double scale = row->scale > 0 ? row->scale : 1;
-	if (row->role == METRICS_VALUE)
-		to->value += grown;
-	else if (row->role == METRICS_SUM || match->part == METRICS_PART_SUM)
-		to->value += scale * grown;
-	else if (row->role == METRICS_COUNT || match->part == METRICS_PART_COUNT)
+	double scale = row->scale > 0 && row->role != METRICS_VALUE ? row->scale : 1;
+	if (row->role == METRICS_COUNT || match->part == METRICS_PART_COUNT) {
 		to->count += grown;
+		to->count_ever += grown;
+	} else if (match->part != METRICS_PART_BUCKET) {
+		to->value += scale * grown;
+		to->value_ever += scale * grown;
+	}
 }
 
 static void fold(struct metrics_window *w)
@@ -322,11 +325,26 @@ static void keep_look(struct metrics_window *w, int64_t at_ns)
 		look->signals[i] = (struct look_value){ w->signals[i].value, w->signals[i].count };
 }
 
+static void keep_recent(struct metrics_window *w, int64_t at_ns)
+{
+	struct look *look = &w->recent[w->recent_at];
+	w->recent_at = (w->recent_at + 1) % METRICS_RECENT;
+	w->n_recent += w->n_recent < METRICS_RECENT;
+	look->at_ns = at_ns;
+	for (int i = 0; i < METRICS_N_SIGNALS; i++) {
+		const struct signal_now *now = &w->signals[i];
+		look->signals[i] =
+		        is_gauge(i) ? (struct look_value){ now->value, 0 }
+		                    : (struct look_value){ now->value_ever, now->count_ever };
+	}
+}
+
 bool metrics_window_add(struct metrics_window *w, struct str text, int64_t at_ns, struct err *err)
 {
 	struct reader r = { .w = w, .start_time = NAN };
 	struct prometheus_page page;
 	w->n_now = 0;
+	exporters_look(&w->exporters);
 	if (w->n_series >= METRICS_SERIES_MAX || !prometheus_read(text, on_sample, &r, &page))
 		return err_set(
 		        err, ERR_INPUT, _("the page has more than %d series"), METRICS_SERIES_MAX);
@@ -341,6 +359,8 @@ bool metrics_window_add(struct metrics_window *w, struct str text, int64_t at_ns
 	fold(w);
 	w->n_looks++;
 	w->last_ns = at_ns;
+	exporters_tell(&w->exporters, at_ns);
+	keep_recent(w, at_ns);
 	if (w->begun)
 		keep_look(w, at_ns);
 	return true;
@@ -358,6 +378,7 @@ void metrics_window_begin(struct metrics_window *w)
 		if (!is_gauge(i))
 			w->signals[i].value = 0;
 	}
+	exporters_begin(&w->exporters);
 	w->n_kept = 0;
 	w->begun = true;
 	if (w->n_looks > 0)

@@ -26,6 +26,7 @@
 enum {
 	METRICS_SERIES_MAX = 64 * 1024, /* of one page, that feed a signal */
 	METRICS_LOOKS_MAX = 512,
+	METRICS_RECENT = 128, /* newest looks that are kept besides, none left out */
 };
 
 struct metrics_window;
@@ -49,13 +50,15 @@ void metrics_window_begin(struct metrics_window *w);
 /* How far apart looks should be, given how many there were. */
 int64_t metrics_window_period_ns(const struct metrics_window *w);
 
-/* Is there a metric of a software that is known? */
+/* Is there a metric of a software or an exporter that is known? */
 bool metrics_window_knows(const struct metrics_window *w);
 
 /*
- * The signals of a window: every one of metrics_signals, with its reason where there is nothing to
- * show. Gauges count when they were seen inside it; from and to of counters are the looks. Fills
- * software, reason, n_broken, from_s, to_s and signals of the page.
+ * The signals of a window, at any moment: every one of metrics_signals when the page is a
+ * service's, with its reason where there is nothing to show, then those of exporters that the page
+ * has. Gauges count when they were seen inside it; from and to of counters are the looks. Newest
+ * and recent values are there also before the window. Fills software, reason, n_broken, from_s,
+ * to_s and signals of the page.
  *
  * url      of the page
  */

@@ -246,7 +246,7 @@ static void what_the_page_does_not_tell_is_said(void)
 	CHECK(s->state == SIGNAL_NOT_SUPPORTED && s->reason && !s->source && isnan(s->mean));
 	CHECK(signal_find(&page, "server_ttft_ms") == NULL);
 	CHECK(signal_find(&page, "server_requests_running") != NULL);
-	const char *others[] = { "node_cpu_seconds_total 5\n", "node_cpu_seconds_total 6\n" };
+	const char *others[] = { "other_cpu_seconds_total 5\n", "other_cpu_seconds_total 6\n" };
 	page = window_of(others, 2, &run);
 	CHECK(!page.software && page.reason && page.n_signals == 0);
 	arena_release(&run);
@@ -413,8 +413,7 @@ static void histograms_of_several_label_sets_add_up(void)
 static void what_is_no_page_of_metrics_is_refused(void)
 {
 	static const char *const texts[] = { "<!DOCTYPE html>\n<html><body>404</body></html>\n",
-		"{\"error\": \"Not Found\"}",
-		"\177ELF" };
+		"{\"error\": \"Not Found\"}", "\177ELF" };
 	struct err err;
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		struct metrics_window *w = metrics_window_new();
@@ -465,6 +464,55 @@ static void a_long_run_is_thinned_not_lost(void)
 	arena_release(&run);
 }
 
+static void what_is_newest_is_told_before_during_and_after_a_window(void)
+{
+	static const char *const pages[] = {
+		"tgi_queue_size 4\ntgi_request_success 10\n"
+		"tgi_request_duration_sum 1\ntgi_request_duration_count 1\n",
+		"tgi_queue_size 6\ntgi_request_success 30\n"
+		"tgi_request_duration_sum 3\ntgi_request_duration_count 2\n",
+		"tgi_queue_size 8\ntgi_request_success 30\n"
+		"tgi_request_duration_sum 3\ntgi_request_duration_count 2\n",
+		"tgi_request_success 35\ntgi_request_duration_sum 9\ntgi_request_duration_count "
+		"4\n",
+	};
+	static const int64_t at_ms[] = { 1000, 2000, 3000, 4000 };
+	struct arena run = { 0 };
+	struct metrics_window *w = metrics_window_new();
+	struct signal_page page = { 0 };
+	struct err err;
+	for (int i = 0; i < 3; i++)
+		CHECK(metrics_window_add(w, str_of(pages[i]), at_ms[i] * NS_PER_MS, &err));
+	metrics_window_report(w, "", 3 * NS_PER_S, INT64_MAX, &run, &page);
+	const struct signal *s = row_of(&page, "server_requests_waiting");
+	CHECK_NEAR(s->last, 8, 0);
+	CHECK_INT(s->n_recent, 3);
+	CHECK_NEAR(s->recent[0].t_s, -2, 1e-9);
+	CHECK_INT(s->state, SIGNAL_NOT_COUNTED);
+	s = row_of(&page, "server_requests_ok_per_s");
+	CHECK_INT(s->n_recent, 2);
+	CHECK_NEAR(s->recent[0].value, 20, 1e-9);
+	CHECK_NEAR(s->last, 0, 0);
+	CHECK_NEAR(s->total, 20, 0);
+	CHECK(isnan(s->delta));
+	/* of a distribution the newest mean, though it was an interval earlier */
+	CHECK_NEAR(row_of(&page, "server_e2e_ms")->last, 2000, 1e-9);
+	metrics_window_begin(w);
+	CHECK(metrics_window_add(w, str_of(pages[3]), at_ms[3] * NS_PER_MS, &err));
+	metrics_window_report(w, "", 3 * NS_PER_S, INT64_MAX, &run, &page);
+	s = row_of(&page, "server_requests_ok_per_s");
+	CHECK_NEAR(s->delta, 5, 0);
+	CHECK_NEAR(s->last, 5, 1e-9);
+	CHECK_NEAR(s->total, 25, 0);
+	CHECK_INT(s->n_recent, 3);
+	CHECK_NEAR(row_of(&page, "server_e2e_ms")->last, 3000, 1e-9);
+	/* the gauge has gone from the page: it has no newest value, and had some */
+	CHECK(isnan(row_of(&page, "server_requests_waiting")->last));
+	CHECK_INT(row_of(&page, "server_requests_waiting")->n_recent, 3);
+	metrics_window_free(w);
+	arena_release(&run);
+}
+
 static void no_name_feeds_more_rows_than_there_is_room_for(void)
 {
 	struct metrics_match matches[METRICS_MATCHES_MAX];
@@ -497,6 +545,7 @@ int main(void)
 	TAP_RUN(what_is_no_page_of_metrics_is_refused);
 	TAP_RUN(a_page_has_a_limit_of_series);
 	TAP_RUN(a_long_run_is_thinned_not_lost);
+	TAP_RUN(what_is_newest_is_told_before_during_and_after_a_window);
 	TAP_RUN(no_name_feeds_more_rows_than_there_is_room_for);
 	return tap_done();
 }
