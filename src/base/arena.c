@@ -101,3 +101,15 @@ void arena_release(struct arena *arena)
 	}
 	*arena = (struct arena){ 0 };
 }
+
+void arena_rewind(struct arena *arena)
+{
+	size_t total = arena->total_bytes;
+	if (arena->head && !arena->head->next) {
+		arena->head->used = 0;
+		return;
+	}
+	arena_release(arena);
+	if (total)
+		add_block(arena, total);
+}

@@ -34,6 +34,12 @@ char *arena_printf(struct arena *arena, const char *fmt, ...) PRINTF(2, 3);
 /* Gives everything back; the arena is empty again and may be used. */
 void arena_release(struct arena *arena);
 
+/*
+ * The same, but the memory stays for the next time, in one block: for who fills an arena with
+ * about as much again and again.
+ */
+void arena_rewind(struct arena *arena);
+
 /* malloc and realloc whose failure ends the program with a message, for growing buffers. */
 void *mem_realloc(void *old, size_t size);
 /* The same for n zeroed values of a size; pages that nobody writes to take no memory. */

@@ -45,7 +45,7 @@ bool watch_screen_is_possible(const char **ret_why)
 
 static void look(struct live *l)
 {
-	arena_release(&l->seen);
+	arena_rewind(&l->seen);
 	sampler_glance(l->sampler, INT64_MIN, screen_wants, &l->seen, &l->system);
 	l->server = l->config->pages ? l->config->pages(l->config->ctx, &l->seen) : NULL;
 }
@@ -53,7 +53,7 @@ static void look(struct live *l)
 static void draw(struct live *l)
 {
 	struct screen s;
-	arena_release(&l->scratch);
+	arena_rewind(&l->scratch);
 	watch_terminal_size(&l->view.rows, &l->view.columns);
 	screen_draw(&l->system, l->server, &l->view, &l->scratch, &s);
 	l->view.scroll = s.scroll;

@@ -49,6 +49,27 @@ static void a_released_arena_may_be_used_again(void)
 	arena_release(&arena);
 }
 
+static void a_rewound_arena_gives_the_same_memory_again(void)
+{
+	AUTO(arena_release) struct arena arena = { 0 };
+	arena_rewind(&arena);
+	CHECK(arena.head == NULL);
+	for (int round = 0; round < 4; round++) {
+		for (int i = 0; i < 100; i++) {
+			char *p = arena_alloc(&arena, 3000);
+			CHECK(p[0] == 0 && p[2999] == 0);
+			memset(p, 1, 3000);
+		}
+		size_t bytes = arena.total_bytes;
+		arena_rewind(&arena);
+		CHECK_INT(arena.total_bytes, bytes);
+		/* From the second round on all of it lies in one block. */
+		struct arena_block *head = arena.head;
+		arena_rewind(&arena);
+		CHECK(arena.head == head);
+	}
+}
+
 static void printed_text_may_be_of_any_length(void)
 {
 	AUTO(arena_release) struct arena arena = { 0 };
@@ -106,6 +127,7 @@ int main(void)
 	TAP_RUN(memory_is_zeroed_aligned_and_apart);
 	TAP_RUN(large_pieces_do_not_waste_the_block_of_small_ones);
 	TAP_RUN(a_released_arena_may_be_used_again);
+	TAP_RUN(a_rewound_arena_gives_the_same_memory_again);
 	TAP_RUN(printed_text_may_be_of_any_length);
 	TAP_RUN(arrays_are_counted_in_elements);
 	TAP_RUN(what_no_machine_has_ends_the_program_with_code_4);
