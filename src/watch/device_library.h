@@ -43,6 +43,7 @@ struct device_library {
 };
 
 extern const struct device_library device_nvml;
+extern const struct device_library device_amd;
 
 enum { DEVICE_CHORES_MAX = 10 };
 

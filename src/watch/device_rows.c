@@ -81,32 +81,37 @@ const struct watch_row device_rows[DEVICE_N_SIGNALS] = {
 	[DEVICE_PROCESSES] = { .name = "gpu_processes",
 	        .unit = "1",
 	        .kind = WATCH_GAUGE,
-	        .from = BOTH(
-	                "nvmlDeviceGetComputeRunningProcesses", "rsmi_compute_process_info_get"),
+	        .from = NVML("nvmlDeviceGetComputeRunningProcesses") "; AMD "
+	                                                             "/sys/class/kfd/kfd/proc/PID/"
+	                                                             "vram_ID",
 	        .help = N_("processes that use the device") },
 	[DEVICE_PROCESSES_OWN] = { .name = "gpu_own_processes",
 	        .unit = "1",
 	        .kind = WATCH_GAUGE,
-	        .from = BOTH(
-	                "nvmlDeviceGetComputeRunningProcesses", "rsmi_compute_process_info_get"),
+	        .from = NVML("nvmlDeviceGetComputeRunningProcesses") "; AMD "
+	                                                             "/sys/class/kfd/kfd/proc/PID/"
+	                                                             "vram_ID",
 	        .help = N_("watched processes that use the device, with their children") },
 	[DEVICE_PROCESSES_OTHER] = { .name = "gpu_other_processes",
 	        .unit = "1",
 	        .kind = WATCH_GAUGE,
-	        .from = BOTH(
-	                "nvmlDeviceGetComputeRunningProcesses", "rsmi_compute_process_info_get"),
+	        .from = NVML("nvmlDeviceGetComputeRunningProcesses") "; AMD "
+	                                                             "/sys/class/kfd/kfd/proc/PID/"
+	                                                             "vram_ID",
 	        .help = N_("processes that use the device and are not watched") },
 	[DEVICE_MEMORY_OWN] = { .name = "gpu_own_memory_bytes",
 	        .unit = "bytes",
 	        .kind = WATCH_GAUGE,
-	        .from = BOTH("nvmlDeviceGetComputeRunningProcesses",
-	                "rsmi_compute_process_info_by_device_get"),
+	        .from = NVML("nvmlDeviceGetComputeRunningProcesses") "; AMD "
+	                                                             "/sys/class/kfd/kfd/proc/PID/"
+	                                                             "vram_ID",
 	        .help = N_("device memory of the watched processes") },
 	[DEVICE_MEMORY_OTHER] = { .name = "gpu_other_memory_bytes",
 	        .unit = "bytes",
 	        .kind = WATCH_GAUGE,
-	        .from = BOTH("nvmlDeviceGetComputeRunningProcesses",
-	                "rsmi_compute_process_info_by_device_get"),
+	        .from = NVML("nvmlDeviceGetComputeRunningProcesses") "; AMD "
+	                                                             "/sys/class/kfd/kfd/proc/PID/"
+	                                                             "vram_ID",
 	        .help = N_("device memory of processes that are not watched") },
 	[DEVICE_UTIL_OWN] = { .name = "gpu_own_util_ratio",
 	        .unit = "ratio",
@@ -164,9 +169,9 @@ const struct watch_row device_rows[DEVICE_N_SIGNALS] = {
 	[DEVICE_THROTTLE_REASONS] = { .name = "gpu_throttle_reasons",
 	        .unit = "1",
 	        .kind = WATCH_TEXT,
-	        .from = NVML(
-	                "nvmlDeviceGetCurrentClocksEventReasons") "; AMD-SMI "
-	                                                          "amdsmi_get_violation_status",
+	        .from = NVML("nvmlDeviceGetCurrentClocksEventReasons") "; AMD "
+	                                                               "/sys/bus/pci/devices/"
+	                                                               "ADDRESS/gpu_metrics",
 	        .help = N_("what holds the clocks down now") },
 	[DEVICE_THROTTLE_IDLE] = { .name = "gpu_throttle_idle_ratio",
 	        .unit = "ratio",

@@ -21,7 +21,7 @@
 /* For the libraries' own word on how long the thread may sleep when nothing is to be done. */
 #define REST_NS NS_PER_S
 
-static const struct device_library *const libraries[] = { &device_nvml };
+static const struct device_library *const libraries[] = { &device_nvml, &device_amd };
 enum { N_LIBRARIES = ARRAY_LEN(libraries) };
 
 struct opened {

@@ -28,8 +28,9 @@ enum { DEVICES = 8, MIG_DEVICES = 3, USERS = 4 };
 #define KEYS(X)                                                                                    \
 	X(code)                                                                                    \
 	X(code_ecc)                                                                                \
-	X(code_fan) X(code_field) X(code_gpm) X(code_users) X(no_v2) X(util) X(memory_util) X(     \
-	        used) X(reserved) X(total) X(sm) X(graphics) X(memory) X(sm_max) X(graphics_max)   \
+	X(code_fan)                                                                                \
+	X(code_field) X(code_gpm) X(code_users) X(no_v2) X(util) X(memory_util) X(used) X(         \
+	        reserved) X(total) X(sm) X(graphics) X(memory) X(sm_max) X(graphics_max)           \
 	        X(memory_max) X(reasons) X(power) X(limit) X(limit_default) X(energy) X(           \
 	                temperature) X(slowdown) X(fan) X(generation) X(generation_max) X(width)   \
 	                X(width_max) X(pcie_tx) X(pcie_rx) X(replays) X(links) X(links_down) X(    \

@@ -77,6 +77,7 @@ static void eight_devices_tell_their_own_numbers(void)
 	watch_text(&w, "gpu_compute_mode", "0", "shared");
 	watch_text(&w, "gpu_mig_mode", "0", "off");
 	watch_text(&w, "gpu_driver", "nvml", "driver 999.88.77, CUDA 12.4");
+	watch_reason(&w, "gpu_driver", "amd", "no AMD driver library: /nowhere/libamd_smi.so");
 	watch_reason(&w, "gpu_other_processes", "0", "no process is watched");
 	const struct signal *s = watch_value(&w, "gpu_power_w", "0", 300);
 	CHECK_STR(s->source, "nvmlDeviceGetPowerUsage");
@@ -380,6 +381,7 @@ static void without_a_library_or_a_device_every_signal_says_so(void)
 		watch_open(&w, "", NULL, 0);
 		const struct signal *s = watch_reason(&w, "gpu_util_ratio", NULL, cases[i].words);
 		CHECK_INT(s->state, SIGNAL_NOT_SUPPORTED);
+		CHECK(strstr(s->reason, "; no AMD driver library") != NULL);
 		watch_close(&w);
 	}
 }
