@@ -1,4 +1,4 @@
-#include "tree.h"
+#include "tree_sampler.h"
 
 #include "watch/cgroup_tree.h"
 #include "watch/sources.h"
@@ -26,10 +26,10 @@ static void a_parents_quota_binds_and_its_throttling_is_seen(void)
 	tree_open(&t, "cgroup-v1");
 	tree_watch(&t, &cgroup_cpu_source, 100);
 	tree_step(&t, 10);
-	tree_put(&t, CPU_1 "/cpu.stat",
+	tree_put(CPU_1 "/cpu.stat",
 	        "nr_periods 1040\nnr_throttled 130\nthrottled_time 8000000000\n");
-	tree_put(&t, CPU_1 "/c1/cpu.stat", "nr_periods 520\nnr_throttled 0\nthrottled_time 0\n");
-	tree_put(&t, CPU_1 "/c1/cpuacct.usage", "62400000000\n");
+	tree_put(CPU_1 "/c1/cpu.stat", "nr_periods 520\nnr_throttled 0\nthrottled_time 0\n");
+	tree_put(CPU_1 "/c1/cpuacct.usage", "62400000000\n");
 	tree_step(&t, 12);
 	tree_expect(&t, wants, ARRAY_LEN(wants));
 	CHECK_STR(tree_signal(&t, "cgroup_quota_level", own)->text, "/kubepods/pod1");
@@ -40,8 +40,8 @@ static void a_parents_quota_binds_and_its_throttling_is_seen(void)
 	tree_expect_absent(&t, "cgroup_throttled_ratio", "/", SIGNAL_NOT_SUPPORTED, "no quota");
 
 	/* the quota is taken away: what was seen stays, and what is not seen any more is said */
-	tree_put(&t, CPU_1 "/cpu.cfs_quota_us", "-1\n");
-	tree_put(&t, CPU_1 "/c1/cpu.cfs_quota_us", "-1\n");
+	tree_put(CPU_1 "/cpu.cfs_quota_us", "-1\n");
+	tree_put(CPU_1 "/c1/cpu.cfs_quota_us", "-1\n");
 	tree_step(&t, 13);
 	const struct signal *s = tree_signal(&t, "cgroup_quota_cores", own);
 	CHECK_NEAR(s->mean, 1.5, 1e-9);
@@ -74,9 +74,9 @@ static void memory_of_version_1_has_limits_up_the_tree_and_a_count_of_failures(v
 	tree_open(&t, "cgroup-v1");
 	tree_watch(&t, &cgroup_memory_source, 100);
 	tree_step(&t, 10);
-	tree_put(&t, MEM_1 "/memory.failcnt", "60\n");
-	tree_put(&t, MEM_1 "/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
-	tree_put(&t, MEM_1 "/memory.stat",
+	tree_put(MEM_1 "/memory.failcnt", "60\n");
+	tree_put(MEM_1 "/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n");
+	tree_put(MEM_1 "/memory.stat",
 	        "cache 1\ntotal_cache 1000000000\ntotal_rss 2000000000\ntotal_rss_huge 41943040\n"
 	        "total_workingset_refault_anon 30\ntotal_workingset_refault_file 120\n"
 	        "total_pgmajfault 10\n");
@@ -103,8 +103,7 @@ static void the_rest_of_version_1_is_read_too(void)
 	tree_open(&t, "cgroup-v1");
 	tree_watch(&t, &cgroup_other_source, 100);
 	tree_step(&t, 10);
-	tree_put(&t,
-	        "sys/fs/cgroup/blkio/kubepods/pod1/c1/blkio.throttle.io_service_bytes_recursive",
+	tree_put("sys/fs/cgroup/blkio/kubepods/pod1/c1/blkio.throttle.io_service_bytes_recursive",
 	        "8:0 Read 2000\n8:0 Write 2000\n8:0 Total 4000\n259:0 Read 1050\n259:0 Write 60\n");
 	tree_step(&t, 12);
 	tree_expect(&t, wants, ARRAY_LEN(wants));
@@ -149,10 +148,10 @@ static void version_2_has_all_in_one_hierarchy(void)
 	tree_open(&t, "cgroup-v2");
 	tree_watch(&t, &cgroup_cpu_source, 100);
 	tree_step(&t, 10);
-	tree_put(&t, SERVICE "/cpu.stat",
+	tree_put(SERVICE "/cpu.stat",
 	        "usage_usec 71000000\nuser_usec 1\nsystem_usec 1\nnr_periods 1020\n"
 	        "nr_throttled 105\nthrottled_usec 5500000\n");
-	tree_put(&t, "sys/fs/cgroup/cpu.stat", "usage_usec 901500000\n");
+	tree_put("sys/fs/cgroup/cpu.stat", "usage_usec 901500000\n");
 	tree_step(&t, 12);
 	tree_expect(&t, cpu, ARRAY_LEN(cpu));
 	tree_expect_absent(
@@ -163,7 +162,7 @@ static void version_2_has_all_in_one_hierarchy(void)
 	tree_open(&t, "cgroup-v2");
 	tree_watch(&t, &cgroup_memory_source, 100);
 	tree_step(&t, 10);
-	tree_put(&t, SERVICE "/memory.events", "low 0\nhigh 19\nmax 44\noom 1\noom_kill 2\n");
+	tree_put(SERVICE "/memory.events", "low 0\nhigh 19\nmax 44\noom 1\noom_kill 2\n");
 	tree_step(&t, 12);
 	tree_expect(&t, memory, ARRAY_LEN(memory));
 	tree_close(&t);
@@ -171,12 +170,10 @@ static void version_2_has_all_in_one_hierarchy(void)
 	tree_open(&t, "cgroup-v2");
 	tree_watch(&t, &cgroup_other_source, 100);
 	tree_step(&t, 10);
-	tree_put(&t, SERVICE "/io.stat",
-	        "8:0 rbytes=1200 wbytes=2400 rios=3 wios=4 dbytes=0 dios=0\n"
-	        "259:0 rbytes=50 wbytes=60 rios=1 wios=1 dbytes=0 dios=0\n");
-	tree_put(&t, SERVICE "/cpu.pressure",
-	        "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\n"
-	        "full avg10=0.00 avg60=0.00 avg300=0.00 total=750000\n");
+	tree_put(SERVICE "/io.stat", "8:0 rbytes=1200 wbytes=2400 rios=3 wios=4 dbytes=0 dios=0\n"
+	                             "259:0 rbytes=50 wbytes=60 rios=1 wios=1 dbytes=0 dios=0\n");
+	tree_put(SERVICE "/cpu.pressure", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1500000\n"
+	                                  "full avg10=0.00 avg60=0.00 avg300=0.00 total=750000\n");
 	tree_step(&t, 12);
 	tree_expect(&t, other, ARRAY_LEN(other));
 	CHECK_STR(tree_signal(&t, "cgroup_memory_nodes", service)->text, "0-1");
@@ -194,9 +191,9 @@ static void where_both_are_mounted_each_controller_is_found_in_its_own(void)
 	tree_open(&t, "cgroup-hybrid");
 	tree_watch(&t, &cgroup_cpu_source, 100);
 	tree_step(&t, 10);
-	tree_put(&t, "sys/fs/cgroup/cpu/a/cpu.stat",
+	tree_put("sys/fs/cgroup/cpu/a/cpu.stat",
 	        "nr_periods 30\nnr_throttled 15\nthrottled_time 2000000000\n");
-	tree_put(&t, "sys/fs/cgroup/cpuacct/b/cpuacct.usage", "5800000000\n");
+	tree_put("sys/fs/cgroup/cpuacct/b/cpuacct.usage", "5800000000\n");
 	tree_step(&t, 12);
 	tree_expect(&t, wants, ARRAY_LEN(wants));
 	tree_close(&t);
@@ -204,7 +201,7 @@ static void where_both_are_mounted_each_controller_is_found_in_its_own(void)
 	tree_open(&t, "cgroup-hybrid");
 	tree_watch(&t, &cgroup_other_source, 100);
 	tree_step(&t, 10);
-	tree_put(&t, "sys/fs/cgroup/unified/u/cpu.pressure", "some total=1200000\n");
+	tree_put("sys/fs/cgroup/unified/u/cpu.pressure", "some total=1200000\n");
 	tree_step(&t, 12);
 	CHECK_NEAR(tree_signal(&t, "cgroup_psi_cpu_some_ratio", "/u")->mean, 0.1, 1e-12);
 	tree_expect_absent(&t, "cgroup_psi_io_some_ratio", "/u", SIGNAL_NOT_SUPPORTED, "pressure");
@@ -227,7 +224,7 @@ static void a_container_sees_its_own_group_and_says_what_it_does_not_see(void)
 	tree_close(&t);
 
 	tree_open(&t, "cgroup-container");
-	tree_put(&t, "sys/fs/cgroup/memory.max", "max\n");
+	tree_put("sys/fs/cgroup/memory.max", "max\n");
 	tree_watch(&t, &cgroup_memory_source, 1);
 	tree_step(&t, 10);
 	tree_step(&t, 12);
@@ -245,13 +242,13 @@ static void a_container_sees_its_own_group_and_says_what_it_does_not_see(void)
 
 	/* version 1 as Docker mounts it: the mount begins at the container's group */
 	tree_open(&t, NULL);
-	tree_put(&t, "proc/1/cgroup", "2:cpu,cpuacct:/docker/abc\n");
-	tree_put(&t, "proc/self/mountinfo",
+	tree_put("proc/1/cgroup", "2:cpu,cpuacct:/docker/abc\n");
+	tree_put("proc/self/mountinfo",
 	        "33 30 0:30 /docker/abc /sys/fs/cgroup/cpu,cpuacct ro master:9 - cgroup cgroup "
 	        "rw,cpu,cpuacct\n");
-	tree_put(&t, "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "30000\n");
-	tree_put(&t, "sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
-	tree_put(&t, "sys/fs/cgroup/cpu,cpuacct/cpu.stat",
+	tree_put("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "30000\n");
+	tree_put("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us", "100000\n");
+	tree_put("sys/fs/cgroup/cpu,cpuacct/cpu.stat",
 	        "nr_periods 1\nnr_throttled 1\nthrottled_time 1\n");
 	tree_watch(&t, &cgroup_cpu_source, 1);
 	tree_step(&t, 10);
@@ -266,11 +263,11 @@ static void groups_that_only_the_process_sees_are_read_through_its_root(void)
 {
 	struct tree t;
 	tree_open(&t, NULL);
-	tree_put(&t, "proc/1/cgroup", "0::/x y\n");
-	tree_put(&t, "proc/self/mountinfo", "22 1 254:0 / / rw - ext4 /dev/vda rw\n");
-	tree_put(&t, "proc/1/mountinfo", "30 22 0:27 / /cg\\040two rw - cgroup2 cgroup2 rw\n");
-	tree_put(&t, "proc/1/root/cg two/x y/cpu.max", "10000 40000\n");
-	tree_put(&t, "proc/1/root/cg two/x y/cpu.stat", "usage_usec 1\n");
+	tree_put("proc/1/cgroup", "0::/x y\n");
+	tree_put("proc/self/mountinfo", "22 1 254:0 / / rw - ext4 /dev/vda rw\n");
+	tree_put("proc/1/mountinfo", "30 22 0:27 / /cg\\040two rw - cgroup2 cgroup2 rw\n");
+	tree_put("proc/1/root/cg two/x y/cpu.max", "10000 40000\n");
+	tree_put("proc/1/root/cg two/x y/cpu.stat", "usage_usec 1\n");
 	tree_watch(&t, &cgroup_cpu_source, 1);
 	tree_step(&t, 10);
 	tree_step(&t, 11);
@@ -284,11 +281,11 @@ static void a_process_that_is_moved_takes_its_signals_along(void)
 	tree_open(&t, "cgroup-v2");
 	tree_watch(&t, &cgroup_cpu_source, 100);
 	tree_step(&t, 10);
-	tree_put(&t, "sys/fs/cgroup/new/cpu.max", "20000 100000\n");
-	tree_put(&t, "sys/fs/cgroup/new/cpu.stat", "usage_usec 500000\n");
-	tree_put(&t, "proc/100/cgroup", "0::/new\n");
+	tree_put("sys/fs/cgroup/new/cpu.max", "20000 100000\n");
+	tree_put("sys/fs/cgroup/new/cpu.stat", "usage_usec 500000\n");
+	tree_put("proc/100/cgroup", "0::/new\n");
 	tree_step(&t, 12);
-	tree_put(&t, "sys/fs/cgroup/new/cpu.stat", "usage_usec 700000\n");
+	tree_put("sys/fs/cgroup/new/cpu.stat", "usage_usec 700000\n");
 	tree_step(&t, 14);
 	CHECK_NEAR(tree_signal(&t, "cgroup_quota_cores", "/new")->last, 0.2, 1e-12);
 	CHECK_NEAR(tree_signal(&t, "cgroup_cpu_ratio", "/new")->mean, 0.1, 1e-12);
@@ -296,7 +293,7 @@ static void a_process_that_is_moved_takes_its_signals_along(void)
 	const struct signal *s = tree_signal(&t, "cgroup_quota_cores", "/system.slice/llm.service");
 	CHECK(s->reason && strstr(s->reason, "another group"));
 	/* what has ended has not moved */
-	tree_remove(&t, "proc/100");
+	tree_drop("proc/100");
 	tree_step(&t, 16);
 	CHECK_NEAR(tree_signal(&t, "cgroup_quota_cores", "/new")->last, 0.2, 1e-12);
 	tree_close(&t);
@@ -317,7 +314,7 @@ static void without_a_process_or_a_group_there_is_a_reason(void)
 		tree_close(&t);
 
 		tree_open(&t, NULL);
-		tree_put(&t, "proc/5/cgroup", "");
+		tree_put("proc/5/cgroup", "%s", "");
 		tree_watch(&t, sources[i], 5);
 		tree_step(&t, 10);
 		for (size_t k = 0; k < sources[i]->n_rows; k++)

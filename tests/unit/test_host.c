@@ -1,4 +1,4 @@
-#include "tree.h"
+#include "tree_sampler.h"
 
 #include "watch/sources.h"
 
@@ -52,8 +52,8 @@ static void cores_and_their_sum_are_shares_of_their_ticks(void)
 	tree_open(&t, "server-2s");
 	tree_watch(&t, &host_cpu_source, 0);
 	tree_step(&t, 10);
-	tree_put(&t, "proc/stat", stat_after);
-	tree_put(&t, "proc/loadavg", "1.50 0.80 0.55 3/812 4243\n");
+	tree_put("proc/stat", stat_after);
+	tree_put("proc/loadavg", "1.50 0.80 0.55 3/812 4243\n");
 	tree_step(&t, 12);
 	tree_expect(&t, wants, ARRAY_LEN(wants));
 	CHECK_STR(tree_signal(&t, "host_busiest_core", NULL)->text, "cpu0");
@@ -67,12 +67,11 @@ static void a_core_that_goes_is_said_to_be_off_and_may_come_back(void)
 	tree_watch(&t, &host_cpu_source, 0);
 	tree_step(&t, 10);
 	/* cpu1 is gone; the others: cpu0 half user, cpu2 and cpu3 idle; iowait dips by 3 */
-	tree_put(&t, "proc/stat",
-	        "cpu  1 2 3 4 5 6 7 8\n"
-	        "cpu0 1050 100 300 10050 200 10 40 20 0 0\n"
-	        "cpu2 1000 100 300 10103 197 10 40 20 0 0\n"
-	        "cpu3 1000 100 300 10100 200 10 40 20 0 0\n"
-	        "intr 1 0\nctxt 5\nprocesses 7\nprocs_running 1\nprocs_blocked 0\n");
+	tree_put("proc/stat", "cpu  1 2 3 4 5 6 7 8\n"
+	                      "cpu0 1050 100 300 10050 200 10 40 20 0 0\n"
+	                      "cpu2 1000 100 300 10103 197 10 40 20 0 0\n"
+	                      "cpu3 1000 100 300 10100 200 10 40 20 0 0\n"
+	                      "intr 1 0\nctxt 5\nprocesses 7\nprocs_running 1\nprocs_blocked 0\n");
 	tree_step(&t, 11);
 	const struct signal *s = tree_signal(&t, "host_core_ratio", "cpu1");
 	CHECK_INT(s->state, SIGNAL_NOT_COUNTED);
@@ -81,23 +80,21 @@ static void a_core_that_goes_is_said_to_be_off_and_may_come_back(void)
 	CHECK_NEAR(tree_signal(&t, "host_cores", NULL)->last, 3, 0);
 	/* Back with a lower count, cpu9 is new, cpu3 was reset: none of them has an interval yet.
 	 */
-	tree_put(&t, "proc/stat",
-	        "cpu0 1150 100 300 10050 200 10 40 20 0 0\n"
-	        "cpu1 10 10 10 10 10 10 10 10 0 0\n"
-	        "cpu2 1000 100 300 10203 197 10 40 20 0 0\n"
-	        "cpu3 1 1 1 1 1 1 1 1 0 0\n"
-	        "cpu9 5000 0 0 0 0 0 0 0 0 0\n"
-	        "intr 1 0\nctxt 5\nprocesses 7\nprocs_running 1\nprocs_blocked 0\n");
+	tree_put("proc/stat", "cpu0 1150 100 300 10050 200 10 40 20 0 0\n"
+	                      "cpu1 10 10 10 10 10 10 10 10 0 0\n"
+	                      "cpu2 1000 100 300 10203 197 10 40 20 0 0\n"
+	                      "cpu3 1 1 1 1 1 1 1 1 0 0\n"
+	                      "cpu9 5000 0 0 0 0 0 0 0 0 0\n"
+	                      "intr 1 0\nctxt 5\nprocesses 7\nprocs_running 1\nprocs_blocked 0\n");
 	tree_step(&t, 12);
 	CHECK_NEAR(tree_signal(&t, "host_cores", NULL)->last, 5, 0);
 	CHECK_NEAR(tree_signal(&t, "host_cpu_ratio", NULL)->last, 100 / 200.0, 1e-9);
 	CHECK_INT(tree_signal(&t, "host_core_ratio", "cpu1")->n, 0);
 	CHECK_INT(tree_signal(&t, "host_core_ratio", "cpu9")->n, 0);
 	CHECK(strstr(tree_signal(&t, "host_core_ratio", "cpu3")->reason, "anew") != NULL);
-	tree_put(&t, "proc/stat",
-	        "cpu1 20 10 10 40 10 10 10 10 0 0\n"
-	        "cpu9 5000 0 0 100 0 0 0 0 0 0\n"
-	        "intr 1 0\nctxt 5\nprocesses 7\nprocs_running 1\nprocs_blocked 0\n");
+	tree_put("proc/stat", "cpu1 20 10 10 40 10 10 10 10 0 0\n"
+	                      "cpu9 5000 0 0 100 0 0 0 0 0 0\n"
+	                      "intr 1 0\nctxt 5\nprocesses 7\nprocs_running 1\nprocs_blocked 0\n");
 	tree_step(&t, 13);
 	CHECK_NEAR(tree_signal(&t, "host_core_ratio", "cpu1")->last, 10 / 40.0, 1e-9);
 	CHECK_NEAR(tree_signal(&t, "host_core_ratio", "cpu9")->last, 0, 1e-9);
@@ -111,23 +108,22 @@ static void a_truncated_stat_makes_no_core_vanish(void)
 	tree_watch(&t, &host_cpu_source, 0);
 	tree_step(&t, 10);
 	/* cut off inside the third core's line: its last number may be a part of one */
-	tree_put(&t, "proc/stat",
-	        "cpu  1 2 3 4 5 6 7 8 0 0\n"
-	        "cpu0 1100 100 300 10100 200 10 40 20 0 0\n"
-	        "cpu1 1100 100\n"
-	        "cpu2 1100 100 300 101");
+	tree_put("proc/stat", "cpu  1 2 3 4 5 6 7 8 0 0\n"
+	                      "cpu0 1100 100 300 10100 200 10 40 20 0 0\n"
+	                      "cpu1 1100 100\n"
+	                      "cpu2 1100 100 300 101");
 	tree_step(&t, 11);
 	CHECK_NEAR(tree_signal(&t, "host_cores", NULL)->last, 4, 0);
 	CHECK_NEAR(tree_signal(&t, "host_core_ratio", "cpu0")->last, 0.5, 1e-9);
 	CHECK(!strstr(tree_signal(&t, "host_core_ratio", "cpu2")->reason, "off"));
-	tree_put(&t, "proc/stat", stat_after);
+	tree_put("proc/stat", stat_after);
 	tree_step(&t, 12);
 	CHECK_NEAR(tree_signal(&t, "host_core_ratio", "cpu2")->last, 0, 1e-9);
 	CHECK_NEAR(tree_signal(&t, "host_core_ratio", "cpu3")->last, 0.5, 1e-9);
-	tree_put(&t, "proc/stat", "");
+	tree_put("proc/stat", "%s", "");
 	tree_step(&t, 13);
-	tree_put(&t, "proc/stat",
-	        "cpu0 99999999999999999999 1 1 1 1 1 1 1\ncpu77777 1 1 1 1 1 1 1 1\n");
+	tree_put(
+	        "proc/stat", "cpu0 99999999999999999999 1 1 1 1 1 1 1\ncpu77777 1 1 1 1 1 1 1 1\n");
 	tree_step(&t, 14);
 	CHECK_NEAR(tree_signal(&t, "host_cores", NULL)->last, 4, 0);
 	tree_close(&t);
@@ -151,7 +147,7 @@ static void hundreds_of_cores_are_read_and_the_one_busy_core_is_named(void)
 		for (int i = 0; i < 20000; i++)
 			buf_add_c(&text, " 0");
 		buf_add_c(&text, "\nctxt 1\nprocesses 1\nprocs_running 1\nprocs_blocked 0\n");
-		tree_put(&t, "proc/stat", text.s);
+		tree_put("proc/stat", "%s", text.s);
 		tree_step(&t, 10 + k);
 	}
 	CHECK_NEAR(tree_signal(&t, "host_cores", NULL)->last, CORES, 0);
@@ -175,22 +171,19 @@ static void pressure_is_the_growth_of_the_totals(void)
 	tree_open(&t, "server-2s");
 	tree_watch(&t, &host_psi_source, 0);
 	tree_step(&t, 10);
-	tree_put(&t, "proc/pressure/cpu",
-	        "some avg10=9.99 avg60=0.00 avg300=0.00 total=1500000\n"
-	        "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
-	tree_put(&t, "proc/pressure/memory",
-	        "some avg10=0.00 avg60=0.00 avg300=0.00 total=1200000\n"
-	        "full avg10=0.00 avg60=0.00 avg300=0.00 total=600000\n");
-	tree_put(&t, "proc/pressure/io",
-	        "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\n"
-	        "full avg10=0.00 avg60=0.00 avg300=0.00 tot");
+	tree_put("proc/pressure/cpu", "some avg10=9.99 avg60=0.00 avg300=0.00 total=1500000\n"
+	                              "full avg10=0.00 avg60=0.00 avg300=0.00 total=0\n");
+	tree_put("proc/pressure/memory", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1200000\n"
+	                                 "full avg10=0.00 avg60=0.00 avg300=0.00 total=600000\n");
+	tree_put("proc/pressure/io", "some avg10=0.00 avg60=0.00 avg300=0.00 total=1000000\n"
+	                             "full avg10=0.00 avg60=0.00 avg300=0.00 tot");
 	tree_step(&t, 12);
 	tree_expect(&t, wants, ARRAY_LEN(wants));
 	tree_expect_absent(&t, "host_psi_io_full_ratio", NULL, SIGNAL_NOT_SUPPORTED, "no total");
 	tree_close(&t);
 
 	tree_open(&t, "server-2s");
-	tree_remove(&t, "proc/pressure");
+	tree_drop("proc/pressure");
 	tree_watch(&t, &host_psi_source, 0);
 	tree_step(&t, 10);
 	tree_expect_absent(&t, "host_psi_cpu_some_ratio", NULL, SIGNAL_NOT_SUPPORTED, "psi=1");
@@ -216,10 +209,10 @@ static void memory_is_told_in_bytes_and_what_was_done_for_it_as_rates(void)
 	tree_open(&t, "server-2s");
 	tree_watch(&t, &host_memory_source, 0);
 	tree_step(&t, 10);
-	tree_put(&t, "proc/meminfo",
+	tree_put("proc/meminfo",
 	        "MemTotal:       527952500 kB\nMemAvailable:   1000 kB\nDirty: 5 kB\n"
 	        "HugePages_Free:        3\nSwapTotal: 12");
-	tree_put(&t, "proc/vmstat",
+	tree_put("proc/vmstat",
 	        "workingset_refault_anon 150\nworkingset_refault_file 1250\npswpin 60\npswpout 60\n"
 	        "allocstall_dma 1\nallocstall_dma32 1\nallocstall_normal 4\nallocstall_movable 6\n"
 	        "pgfault 1000001\npgmajfault 2200\npgscan_kswapd 700\noom_kill 2\n"
@@ -252,7 +245,7 @@ static void disks_are_whole_devices_and_their_times_wrap(void)
 	tree_open(&t, "server-2s");
 	tree_watch(&t, &host_disk_source, 0);
 	tree_step(&t, 10);
-	tree_put(&t, "proc/diskstats",
+	tree_put("proc/diskstats",
 	        "   7       0 loop0 20 0 20 1 0 0 0 0 0 1 1\n"
 	        " 259       0 nvme0n1 1100 0 82000 700 2300 0 164000 704 7 704 4000 0 0 0 0 0 0\n"
 	        " 259       1 nvme0n1p1 1000 0 80000 400 1900 0 150000 1800 0 2900 3900 0 0 0 0\n"
@@ -268,7 +261,7 @@ static void disks_are_whole_devices_and_their_times_wrap(void)
 	tree_close(&t);
 
 	tree_open(&t, "server-2s");
-	tree_put(&t, "proc/diskstats", "");
+	tree_put("proc/diskstats", "%s", "");
 	tree_watch(&t, &host_disk_source, 0);
 	tree_step(&t, 10);
 	tree_expect_absent(&t, "host_disk_read_bytes_per_s", NULL, SIGNAL_NOT_SUPPORTED, "no disk");
@@ -313,16 +306,16 @@ static void the_network_is_counted_by_interface_and_by_tcp(void)
 	tree_open(&t, "server-2s");
 	tree_watch(&t, &host_network_source, 0);
 	tree_step(&t, 10);
-	tree_put(&t, "proc/net/dev", dev_after);
-	tree_put(&t, "proc/net/snmp", snmp_after);
-	tree_put(&t, "proc/net/netstat", netstat_after);
+	tree_put("proc/net/dev", dev_after);
+	tree_put("proc/net/snmp", snmp_after);
+	tree_put("proc/net/netstat", netstat_after);
 	tree_step(&t, 12);
 	tree_expect(&t, wants, ARRAY_LEN(wants));
 	CHECK_STR(tree_signal(&t, "host_net_namespace", NULL)->text,
 	        "net:[4026531840], of this process");
 	/* a counter that went back and a table whose second line was cut off */
-	tree_put(&t, "proc/net/dev", "a\nb\n  eth0: 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n");
-	tree_put(&t, "proc/net/snmp", "Tcp: RetransSegs OutSegs\nTcp: 5");
+	tree_put("proc/net/dev", "a\nb\n  eth0: 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1\n");
+	tree_put("proc/net/snmp", "Tcp: RetransSegs OutSegs\nTcp: 5");
 	tree_step(&t, 13);
 	CHECK(strstr(tree_signal(&t, "host_net_rx_bytes_per_s", "eth0")->reason, "anew"));
 	CHECK(strstr(tree_signal(&t, "host_tcp_segments_per_s", NULL)->reason, "OutSegs"));
@@ -335,8 +328,8 @@ static void a_process_with_a_network_of_its_own_has_that_one_counted(void)
 	tree_open(&t, "server-2s");
 	tree_watch(&t, &host_network_source, 4242);
 	tree_step(&t, 10);
-	tree_put(&t, "proc/4242/net/dev", dev_after);
-	tree_put(&t, "proc/4242/net/snmp", snmp_after);
+	tree_put("proc/4242/net/dev", dev_after);
+	tree_put("proc/4242/net/snmp", snmp_after);
 	tree_step(&t, 12);
 	const struct signal *s = tree_signal(&t, "host_net_rx_bytes_per_s", "eth0");
 	CHECK_NEAR(s->mean, 100000, 1e-6);
@@ -357,23 +350,21 @@ static void one_core_that_does_all_the_network_s_work_is_seen(void)
 	tree_watch(&t, &host_softirq_source, 0);
 	tree_step(&t, 10);
 	/* 60, 900, 0 and 40 of 1000; TIMER's line is short of a core */
-	tree_put(&t, "proc/softirqs",
-	        "          CPU0       CPU1       CPU2       CPU3\n"
-	        "       TIMER:      10000      10000      10000\n"
-	        "      NET_RX:       1060       1900       1000       1040\n"
-	        "         RCU:       7001       7001       7001       7001\n");
+	tree_put("proc/softirqs", "          CPU0       CPU1       CPU2       CPU3\n"
+	                          "       TIMER:      10000      10000      10000\n"
+	                          "      NET_RX:       1060       1900       1000       1040\n"
+	                          "         RCU:       7001       7001       7001       7001\n");
 	tree_step(&t, 12);
 	CHECK_NEAR(tree_signal(&t, "host_net_rx_busiest_core_ratio", NULL)->mean, 0.9, 1e-12);
 	CHECK_NEAR(tree_signal(&t, "host_softirqs_per_s", "NET_RX")->mean, 500, 1e-9);
 	CHECK_NEAR(tree_signal(&t, "host_softirqs_per_s", "RCU")->mean, 2, 1e-9);
 	CHECK_INT(tree_signal(&t, "host_softirqs_per_s", "TIMER")->n, 0);
 	/* CPU1 is off: the columns move up */
-	tree_put(&t, "proc/softirqs",
-	        "          CPU0       CPU2       CPU3\n"
-	        "      NET_RX:       1160       1300       1140\n");
+	tree_put("proc/softirqs", "          CPU0       CPU2       CPU3\n"
+	                          "      NET_RX:       1160       1300       1140\n");
 	tree_step(&t, 14);
 	CHECK_NEAR(tree_signal(&t, "host_net_rx_busiest_core_ratio", NULL)->last, 0.6, 1e-12);
-	tree_put(&t, "proc/softirqs", "CPUx CPU99999999999999999999\nNET_RX: 1 2\n");
+	tree_put("proc/softirqs", "CPUx CPU99999999999999999999\nNET_RX: 1 2\n");
 	tree_step(&t, 16);
 	tree_close(&t);
 }
@@ -393,12 +384,12 @@ static void clocks_are_read_where_there_are_some(void)
 	tree_open(&t, "server-2s");
 	tree_watch(&t, &host_clock_source, 0);
 	tree_step(&t, 10);
-	tree_put(&t, "sys/devices/system/cpu/cpu2/cpufreq/scaling_max_freq", "1800000\n");
-	tree_put(&t, "sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "performance\n");
-	tree_put(&t, "sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "7\n");
+	tree_put("sys/devices/system/cpu/cpu2/cpufreq/scaling_max_freq", "1800000\n");
+	tree_put("sys/devices/system/cpu/cpu3/cpufreq/scaling_governor", "performance\n");
+	tree_put("sys/devices/system/cpu/cpu1/thermal_throttle/core_throttle_count", "7\n");
 	/* package 0: both cores tell 12 */
-	tree_put(&t, "sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "12\n");
-	tree_put(&t, "sys/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count", "12\n");
+	tree_put("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "12\n");
+	tree_put("sys/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count", "12\n");
 	tree_step(&t, 12);
 	tree_expect(&t, wants, ARRAY_LEN(wants));
 	CHECK_STR(tree_signal(&t, "host_governor", NULL)->text, "mixed");
@@ -409,8 +400,8 @@ static void a_virtual_machine_has_no_clock_and_an_old_one_a_guess(void)
 {
 	struct tree t;
 	tree_open(&t, NULL);
-	tree_put(&t, "sys/devices/system/cpu/online", "0-1\n");
-	tree_put(&t, "proc/cpuinfo", "cpu MHz\t\t: 2100.000\nflags\t\t: fpu hypervisor lahf_lm\n");
+	tree_put("sys/devices/system/cpu/online", "0-1\n");
+	tree_put("proc/cpuinfo", "cpu MHz\t\t: 2100.000\nflags\t\t: fpu hypervisor lahf_lm\n");
 	tree_watch(&t, &host_clock_source, 0);
 	tree_step(&t, 10);
 	tree_expect_absent(&t, "host_clock_mhz", NULL, SIGNAL_NOT_SUPPORTED, "virtual machine");
@@ -419,10 +410,9 @@ static void a_virtual_machine_has_no_clock_and_an_old_one_a_guess(void)
 	tree_close(&t);
 
 	tree_open(&t, NULL);
-	tree_put(&t, "sys/devices/system/cpu/online", "0-1\n");
-	tree_put(&t, "proc/cpuinfo",
-	        "cpu MHz\t\t: 2100.000\nflags\t\t: fpu lahf_lm\n"
-	        "cpu MHz\t\t: 2500.000\ncpu MHz\t\t: nan\ncpu MHz : 1");
+	tree_put("sys/devices/system/cpu/online", "0-1\n");
+	tree_put("proc/cpuinfo", "cpu MHz\t\t: 2100.000\nflags\t\t: fpu lahf_lm\n"
+	                         "cpu MHz\t\t: 2500.000\ncpu MHz\t\t: nan\ncpu MHz : 1");
 	tree_watch(&t, &host_clock_source, 0);
 	tree_step(&t, 10);
 	tree_step(&t, 12);

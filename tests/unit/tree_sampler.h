@@ -1,31 +1,26 @@
 /*
- * tree.h - a machine in a folder: a copy of tests/data/trees/NAME that a test may write to, and a
- * sampler of some sources whose clock the test moves.
+ * tree_sampler.h - a machine in a folder, a copy of tests/data/trees/NAME that a test may write to,
+ * and a sampler of one source whose clock the test moves.
  *
  *	struct tree t;
  *	tree_open(&t, "server-2s");
  *	tree_watch(&t, &a_source, pid);		pid 0: none
  *	tree_step(&t, 10);			the first sample, at 10 s
- *	tree_put(&t, "proc/loadavg", "...");
+ *	tree_put("proc/loadavg", "...");
  *	tree_step(&t, 12);
  *	tree_signal(&t, "host_load1", NULL)->last
  *	tree_close(&t);
- *
- * Files are written in place, so that who holds them open sees what is new.
  */
-#ifndef VENTURI_TESTS_TREE_H
-#define VENTURI_TESTS_TREE_H
+#ifndef VENTURI_TESTS_TREE_SAMPLER_H
+#define VENTURI_TESTS_TREE_SAMPLER_H
 
 #include "tap.h"
+#include "watch_tree.h"
 
 #include "base/clock.h"
 #include "watch/sampler.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 struct tree {
-	char root[64];
 	struct arena memory;
 	const struct watch_source *source;
 	int pid;
@@ -36,37 +31,22 @@ struct tree {
 /* name NULL: an empty one */
 static inline void tree_open(struct tree *t, const char *name)
 {
-	char command[8192];
-	*t = (struct tree){ .root = "/tmp/venturi-tree-XXXXXX" };
-	if (!mkdtemp(t->root) || !name)
+	char command[8192], data[64];
+	*t = (struct tree){ 0 };
+	tree_new();
+	if (!name)
 		return;
-	char data[64];
 	snprintf(data, sizeof(data), "trees/%s", name);
-	snprintf(command, sizeof(command), "cp -R '%s/.' '%s'", tap_data(data), t->root);
+	snprintf(command, sizeof(command), "cp -R '%s/.' '%s'", tap_data(data), tree_root);
 	CHECK(system(command) == 0);
 }
 
-static inline void tree_put(struct tree *t, const char *path, const char *text)
+/* Takes a folder out of the tree. */
+static inline void tree_drop(const char *name)
 {
-	char full[4096];
-	snprintf(full, sizeof(full), "%s/%s", t->root, path);
-	for (char *p = full + strlen(t->root) + 1; (p = strchr(p, '/')); p++) {
-		*p = '\0';
-		mkdir(full, 0755);
-		*p = '/';
-	}
-	FILE *f = fopen(full, "we");
-	if (!CHECK(f != NULL))
-		return;
-	fputs(text, f);
-	fclose(f);
-}
-
-static inline void tree_remove(struct tree *t, const char *path)
-{
-	char command[8192];
-	snprintf(command, sizeof(command), "rm -rf '%s/%s'", t->root, path);
-	CHECK(system(command) == 0);
+	char path[512];
+	snprintf(path, sizeof(path), "%s/%s", tree_root, name);
+	nftw(path, tree_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static inline void tree_watch(struct tree *t, const struct watch_source *source, int pid)
@@ -75,7 +55,7 @@ static inline void tree_watch(struct tree *t, const struct watch_source *source,
 	t->source = source;
 	t->pid = pid;
 	const struct watch_config config = {
-		.root = t->root,
+		.root = tree_root,
 		.interval_ns = NS_PER_S,
 		.pids = &t->pid,
 		.n_pids = pid ? 1 : 0,
@@ -128,7 +108,7 @@ static inline void tree_stop(struct tree *t)
 static inline void tree_close(struct tree *t)
 {
 	tree_stop(t);
-	tree_remove(t, "");
+	tree_remove();
 	arena_release(&t->memory);
 }
 
