@@ -52,6 +52,10 @@ static const char *const metrics_help[METRICS_N_SIGNALS] = {
 	[METRICS_RUNNING] = N_("requests that are computed now"),
 	[METRICS_WAITING] = N_("requests that wait for their turn"),
 	[METRICS_KV_USED] = N_("how full the KV cache is"),
+	[METRICS_SWAPPED] = N_("requests whose KV cache was moved to the host's memory"),
+	[METRICS_SPEC_RATE] = N_("share of the drafted tokens that were accepted at last"),
+	[METRICS_SPEC_LENGTH] = N_("tokens that a pass of speculation gave at last"),
+	[METRICS_GRAPH] = N_("whether the newest pass was a recorded graph of the device: 1 or 0"),
 	[METRICS_REQUESTS_OK] = N_("requests that ended well"),
 	[METRICS_REQUESTS_FAILED] = N_("requests that failed"),
 	[METRICS_PROMPT_TOKENS] = N_("tokens of prompts"),
@@ -73,6 +77,9 @@ static const char *const metrics_help[METRICS_N_SIGNALS] = {
 	[METRICS_PREFILL] = N_("time of the prompt's passes"),
 	[METRICS_DECODE] = N_("time of the passes after the first token"),
 	[METRICS_INFERENCE] = N_("time in the model"),
+	[METRICS_COPY_IN] = N_("time of copying a request's inputs to the device"),
+	[METRICS_COPY_OUT] = N_("time of copying a request's outputs from the device"),
+	[METRICS_STEP_TIME] = N_("time of a pass"),
 };
 
 /* "vllm num_requests_running; sglang num_running_reqs": the preferred name of each. */

@@ -420,14 +420,20 @@ static void tell_growth(const struct port *p)
 	channel_share(p->channels[SNDBUF_RATIO], p->grown[FLOW_SNDBUF_US], p->grown[FLOW_BUSY_US]);
 }
 
-static void tell_too_many(struct connections *c)
+/* Of connections that end the last counts are not seen, and of those that are short none. */
+static void tell_reservations(struct connections *c)
 {
-	static const enum row summed[] = { OPENED, RETRANSMITS, SENT, RECEIVED, SENDING, RWND_RATIO,
+	static const enum row summed[] = { RETRANSMITS, SENT, RECEIVED, SENDING, RWND_RATIO,
 		SNDBUF_RATIO };
-	for (size_t i = 0; i < c->n_ports; i++)
+	const char *reason = NULL;
+	if (c->too_many)
+		reason = _("there are more connections than are followed one by one");
+	else if (flows_n_ended(&c->flows) > 0)
+		reason = _("what connections did between the last look at them and their end is "
+		           "missing");
+	for (size_t i = 0; reason && i < c->n_ports; i++)
 		for (size_t r = 0; r < ARRAY_LEN(summed); r++)
-			channel_estimated(c->ports[i].channels[summed[r]],
-			        _("there are more connections than are followed one by one"));
+			channel_estimated(c->ports[i].channels[summed[r]], reason);
 }
 
 /* Ports that the watched processes listen on; none may be known before the service is up. */
@@ -473,8 +479,7 @@ static void connections_sample(void *self, int64_t now_ns)
 		tell_open(&c->ports[i]);
 		tell_growth(&c->ports[i]);
 	}
-	if (c->too_many)
-		tell_too_many(c);
+	tell_reservations(c);
 }
 
 static bool connections_open(const struct watch_config *config, struct board *board,

@@ -6,6 +6,7 @@ const char *const exporter_names[EXPORTER_N] = {
 	[EXPORTER_NODE] = "node_exporter",
 	[EXPORTER_DCGM] = "dcgm-exporter",
 	[EXPORTER_AMD] = "amd-device-metrics-exporter",
+	[EXPORTER_TRITON] = "triton",
 };
 
 const char exporter_part_label[] = "GPU_I_ID";
@@ -95,6 +96,7 @@ const char exporter_part_label[] = "GPU_I_ID";
 #define AMD(name, unit, metric, times) GPU_GAUGE(EXPORTER_AMD, "gpu_id", name, unit, metric, times)
 #define AMD_RATE(name, unit, scale, metric)                                                        \
 	GPU_RATE(EXPORTER_AMD, "gpu_id", name, unit, scale, metric)
+#define TRITON(name, unit, metric) GPU_GAUGE(EXPORTER_TRITON, "gpu_uuid", name, unit, metric, 1)
 #define AMD_CLOCK(name, type)                                                                      \
 	{                                                                                          \
 		EXPORTER_AMD, SIGNAL(name, "MHz", WATCH_GAUGE, "gpu_clock"),                       \
@@ -262,6 +264,14 @@ const struct exporter_row exporter_rows[] = {
 	AMD("gpu_held_power_ratio", "ratio", "gpu_violation_ppt_residency_percentage", PERCENT),
 	AMD("gpu_held_thermal_ratio", "ratio", "gpu_violation_socket_thermal_residency_percentage",
 	        PERCENT),
+
+	TRITON("gpu_util_ratio", "ratio", "nv_gpu_utilization"),
+	TRITON("gpu_memory_used_bytes", "bytes", "nv_gpu_memory_used_bytes"),
+	TRITON("gpu_memory_total_bytes", "bytes", "nv_gpu_memory_total_bytes"),
+	TRITON("gpu_power_w", "W", "nv_gpu_power_usage"),
+	TRITON("gpu_power_limit_w", "W", "nv_gpu_power_limit"),
+	{ EXPORTER_TRITON, RATE_SIGNAL("gpu_energy_w", "W", 1e-3, "nv_energy_consumption"),
+	        .instance = "gpu_uuid", .feeds = { { "nv_energy_consumption", .times = 1e3 } } },
 };
 const size_t exporter_n_rows = ARRAY_LEN(exporter_rows);
 
@@ -280,7 +290,8 @@ static bool is_metric(enum exporter exporter, const char *metric, struct str nam
 static bool may_be_known(struct str name)
 {
 	static const struct str begins[] = { STR_INIT("node_"), STR_INIT("DCGM_"), STR_INIT("gpu_"),
-		STR_INIT("GPU_"), STR_INIT("pcie_"), STR_INIT("PCIE_"), STR_INIT("amd_") };
+		STR_INIT("GPU_"), STR_INIT("pcie_"), STR_INIT("PCIE_"), STR_INIT("amd_"),
+		STR_INIT("nv_gpu_"), STR_INIT("nv_energy_") };
 	for (size_t i = 0; i < ARRAY_LEN(begins); i++)
 		if (str_starts(name, begins[i]))
 			return true;

@@ -1,7 +1,7 @@
 /*
- * exporter_map.h - what node_exporter, dcgm-exporter and AMD's device-metrics-exporter tell of a
- * host and its devices, as the signals that the sources of this folder make of a machine at hand:
- * same names, same units, same meaning.
+ * exporter_map.h - what node_exporter, dcgm-exporter, AMD's device-metrics-exporter, and Triton
+ * beside its own, tell of a host and its devices, as the signals that the sources of this folder
+ * make of a machine at hand: same names, same units, same meaning.
  *
  * A row is a signal, and the metrics that it is made of. What the exporters leave the unit open of
  * has no row: dcgm-exporter's violations (ns or us, by version) and its NVLink totals.
@@ -22,9 +22,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum exporter { EXPORTER_NODE, EXPORTER_DCGM, EXPORTER_AMD, EXPORTER_N };
+enum exporter { EXPORTER_NODE, EXPORTER_DCGM, EXPORTER_AMD, EXPORTER_TRITON, EXPORTER_N };
 
-/* "node_exporter", "dcgm-exporter", "amd-device-metrics-exporter" */
+/* "node_exporter", "dcgm-exporter", "amd-device-metrics-exporter", "triton" */
 extern const char *const exporter_names[EXPORTER_N];
 
 /* What a metric is to its signal. */

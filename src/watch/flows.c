@@ -21,6 +21,8 @@ void flows_look(struct flows *f)
 	f->looked = f->now != NULL;
 	f->before = f->now;
 	f->cap_before = f->cap_now;
+	f->n_before = f->n_now;
+	f->n_again = 0;
 	if (cap_spare < f->cap_now || cap_spare == 0) {
 		free(spare);
 		cap_spare = f->cap_now ? f->cap_now : FIRST_CAP;
@@ -70,6 +72,7 @@ enum flow_news flows_add(struct flows *f, uint64_t key, const uint64_t counts[FL
 	if (!f->looked || again)
 		return FLOW_OLD;
 	const struct flow *old = find(f->before, f->cap_before, key);
+	f->n_again += old->key != 0;
 	for (int i = 0; i < FLOW_N_COUNTS; i++) {
 		uint64_t from = old->key ? old->counts[i] : 0;
 		growth[i] = counts[i] > from ? counts[i] - from : 0;

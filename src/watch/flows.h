@@ -35,7 +35,8 @@ struct flow {
 struct flows {
 	struct flow *now, *before; /* open addressing */
 	size_t n_now, cap_now, cap_before;
-	bool looked; /* there was a look before this one */
+	size_t n_before, n_again; /* of those of the look before: all, and those seen again */
+	bool looked;              /* there was a look before this one */
 };
 
 void flows_release(struct flows *f);
@@ -55,5 +56,11 @@ enum flow_news { FLOW_OLD, FLOW_NEW, FLOW_TOO_MANY };
  */
 enum flow_news flows_add(struct flows *f, uint64_t key, const uint64_t counts[FLOW_N_COUNTS],
         uint64_t growth[FLOW_N_COUNTS]);
+
+/* How many of the look before were not seen again: what they counted at last is not known. */
+static inline size_t flows_n_ended(const struct flows *f)
+{
+	return f->n_before - f->n_again;
+}
 
 #endif

@@ -6,6 +6,10 @@ const struct metrics_signal_row metrics_signals[METRICS_N_SIGNALS] = {
 	[METRICS_RUNNING] = { "server_requests_running", "1", METRICS_GAUGE_SUM },
 	[METRICS_WAITING] = { "server_requests_waiting", "1", METRICS_GAUGE_SUM },
 	[METRICS_KV_USED] = { "server_kv_used_ratio", "ratio", METRICS_GAUGE_MAX },
+	[METRICS_SWAPPED] = { "server_requests_swapped", "1", METRICS_GAUGE_SUM },
+	[METRICS_SPEC_RATE] = { "server_spec_accepted_now_ratio", "ratio", METRICS_GAUGE_MAX },
+	[METRICS_SPEC_LENGTH] = { "server_spec_accepted_tokens", "tokens", METRICS_GAUGE_MAX },
+	[METRICS_GRAPH] = { "server_device_graph_ratio", "ratio", METRICS_GAUGE_MAX },
 	[METRICS_REQUESTS_OK] = { "server_requests_ok_per_s", "1/s", METRICS_COUNTER },
 	[METRICS_REQUESTS_FAILED] = { "server_requests_failed_per_s", "1/s", METRICS_COUNTER },
 	[METRICS_PROMPT_TOKENS] = { "server_prompt_tokens_per_s", "tokens/s", METRICS_COUNTER },
@@ -28,6 +32,9 @@ const struct metrics_signal_row metrics_signals[METRICS_N_SIGNALS] = {
 	[METRICS_PREFILL] = { "server_prefill_ms", "ms", METRICS_DISTRIBUTION },
 	[METRICS_DECODE] = { "server_decode_ms", "ms", METRICS_DISTRIBUTION },
 	[METRICS_INFERENCE] = { "server_inference_ms", "ms", METRICS_DISTRIBUTION },
+	[METRICS_COPY_IN] = { "server_copy_in_ms", "ms", METRICS_DISTRIBUTION },
+	[METRICS_COPY_OUT] = { "server_copy_out_ms", "ms", METRICS_DISTRIBUTION },
+	[METRICS_STEP_TIME] = { "server_step_ms", "ms", METRICS_DISTRIBUTION },
 };
 
 const char *const metrics_software_names[METRICS_N_SOFTWARE] = {
@@ -88,6 +95,7 @@ const struct metrics_row metrics_rows[] = {
 	VALUE(VLLM, RUNNING, "num_requests_running"),
 	VALUE(VLLM, WAITING, "num_requests_waiting"),
 	VALUE(VLLM, KV_USED, "kv_cache_usage_perc|gpu_cache_usage_perc"),
+	VALUE(VLLM, SWAPPED, "num_requests_swapped"),
 	{ METRICS_VLLM, METRICS_REQUESTS_OK, METRICS_VALUE, "request_success",
 	        .label = "finished_reason", .values = "abort|error", .others = true },
 	{ METRICS_VLLM, METRICS_REQUESTS_FAILED, METRICS_VALUE, "request_success",
@@ -112,9 +120,14 @@ const struct metrics_row metrics_rows[] = {
 	HIST(VLLM, DECODE, "request_decode_time_seconds", MS_OF_S),
 	HIST(VLLM, INFERENCE, "request_inference_time_seconds", MS_OF_S),
 
-	/* SGLang. prompt_tokens counts what the cache answered too. */
+	/* SGLang. prompt_tokens counts what the cache answered too; who waits for its grammar is in
+	   another queue; of speculation there are gauges only. */
 	VALUE(SGLANG, RUNNING, "num_running_reqs"),
 	VALUE(SGLANG, WAITING, "num_queue_reqs"),
+	VALUE(SGLANG, WAITING, "num_grammar_queue_reqs"),
+	VALUE(SGLANG, SPEC_RATE, "spec_accept_rate"),
+	VALUE(SGLANG, SPEC_LENGTH, "spec_accept_length"),
+	VALUE(SGLANG, GRAPH, "is_cuda_graph"),
 	VALUE(SGLANG, KV_USED, "full_token_usage|token_usage"),
 	VALUE(SGLANG, REQUESTS_OK, "num_requests"),
 	VALUE(SGLANG, REQUESTS_FAILED, "num_aborted_requests"),
@@ -137,6 +150,8 @@ const struct metrics_row metrics_rows[] = {
 	VALUE(TGI, REQUESTS_FAILED, "request_failure"),
 	VALUE(TGI, PROMPT_TOKENS, "request_input_length_sum"),
 	VALUE(TGI, GENERATION_TOKENS, "request_generated_tokens_sum"),
+	VALUE(TGI, STEPS, "batch_inference_count"),
+	HIST(TGI, STEP_TIME, "batch_inference_duration", MS_OF_S),
 	HIST(TGI, BATCH_SIZE, "batch_next_size", 1),
 	HIST(TGI, INPUT_TOKENS, "request_input_length", 1),
 	HIST(TGI, OUTPUT_TOKENS, "request_generated_tokens", 1),
@@ -160,6 +175,10 @@ const struct metrics_row metrics_rows[] = {
 	COUNT(TRITON, QUEUE, "inference_request_success"),
 	SUM(TRITON, INFERENCE, "inference_compute_infer_duration_us", MS_OF_US),
 	COUNT(TRITON, INFERENCE, "inference_request_success"),
+	SUM(TRITON, COPY_IN, "inference_compute_input_duration_us", MS_OF_US),
+	COUNT(TRITON, COPY_IN, "inference_request_success"),
+	SUM(TRITON, COPY_OUT, "inference_compute_output_duration_us", MS_OF_US),
+	COUNT(TRITON, COPY_OUT, "inference_request_success"),
 
 	VALUE(TEI, WAITING, "queue_size"),
 	VALUE(TEI, REQUESTS_OK, "request_success"),

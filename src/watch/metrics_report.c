@@ -413,7 +413,7 @@ static const char *software_of(const struct metrics_window *w, struct arena *run
 	if (w->software < METRICS_N_SOFTWARE)
 		buf_add_c(&text, metrics_software_names[w->software]);
 	for (int i = 0; i < EXPORTER_N; i++)
-		if (w->exporters.seen[i])
+		if (w->exporters.seen[i] && !str_eq(buf_str(&text), str_of(exporter_names[i])))
 			add_name(&text, exporter_names[i], ", ");
 	return str_c(buf_str(&text), run);
 }

@@ -112,6 +112,7 @@ static void what_connections_count_is_summed_though_they_come_and_go(void)
 		}
 	}
 	CHECK_INT(n_new, 4);
+	CHECK_INT(flows_n_ended(&f), 1);
 	CHECK_INT(sum, 4 * 599 * 10 + 10 + 20 + 30 + 40);
 	/* told twice in one look it counts once, and a count that fell did not grow */
 	const uint64_t less[FLOW_N_COUNTS] = { 0 };
@@ -264,6 +265,7 @@ static void the_connections_of_a_server_are_counted_exactly(int family)
 	sampler_step(s, 3 * NS_PER_S);
 	sampler_report(s, INT64_MIN, run, &got);
 	CHECK_NEAR(find(&got, "port_unread_bytes", port)->last, 100, 0);
+	CHECK_INT(find(&got, "port_sent_bytes_per_s", port)->state, SIGNAL_MEASURED);
 	CHECK_NEAR(find(&got, "port_opened_per_s", port)->last, 0, 0);
 	for (size_t i = 0; i < ARRAY_LEN(clients); i++)
 		close(clients[i]);
@@ -273,6 +275,7 @@ static void the_connections_of_a_server_are_counted_exactly(int family)
 	sampler_step(s, 4 * NS_PER_S);
 	sampler_report(s, INT64_MIN, run, &got);
 	CHECK_NEAR(find(&got, "port_established", port)->last, 0, 0);
+	CHECK_INT(find(&got, "port_sent_bytes_per_s", port)->state, SIGNAL_ESTIMATED);
 	CHECK(isnan(find(&got, "port_rtt_ms", port)->last));
 	CHECK(strstr(find(&got, "port_backlog", port)->reason, "no socket listens") != NULL);
 	sampler_close(s);
