@@ -99,27 +99,53 @@ static uint64_t advance(uint64_t *counter, uint64_t *begin, uint64_t now)
 	return by;
 }
 
+/*
+ * What a thread that was not read for some looks used beyond its habit, it used since the newest
+ * look: before that, the clock of the process would have told. 0: it kept to its habit.
+ */
+static double late_ratio(
+        const struct thread_set *t, const struct thread *th, double cpu_ns, int64_t now_ns)
+{
+	double since_look_ns = (double)(now_ns - t->look_ns);
+	double beyond_ns = cpu_ns - th->cpu_ratio * (double)(t->look_ns - th->read_ns);
+	bool is_late = t->has_clock && th->read_ns < t->look_ns && since_look_ns > 0 &&
+	               beyond_ns > SURPRISE_RATIO * since_look_ns;
+	return is_late ? fmin(1, beyond_ns / since_look_ns) : 0;
+}
+
+static void set_ratio(struct thread_set *t, struct thread *th, double cpu_ns, int64_t now_ns)
+{
+	double late = late_ratio(t, th, cpu_ns, now_ns);
+	if (late > 0) {
+		add_recent(th, th->cpu_ratio, th->n_unread);
+		th->n_unread = 0;
+		th->cpu_ratio = late;
+	} else {
+		th->cpu_ratio = cpu_ns / (double)(now_ns - th->read_ns);
+	}
+	add_recent(th, th->cpu_ratio, th->n_unread + 1);
+	th->n_unread = 0;
+	th->cpu_ratio_max = fmax(th->cpu_ratio_max, th->cpu_ratio);
+}
+
 static void take_times(struct thread_set *t, struct thread *th,
         const struct process_schedstat *times, int64_t now_ns)
 {
 	uint64_t cpu_ns = advance(&th->cpu_ns, &th->begin_cpu_ns, times->cpu_ns);
 	uint64_t wait_ns = advance(&th->wait_ns, &th->begin_wait_ns, times->wait_ns);
 	double interval_ns = (double)(now_ns - th->read_ns);
+	/* Ticks of the scheduler would show in a rest, not the thread. */
+	if (interval_ns >= REST_RATIO * (double)t->interval_ns) {
+		set_ratio(t, th, (double)cpu_ns, now_ns);
+		th->wait_ratio = (double)wait_ns / interval_ns;
+		th->n_calm = th->cpu_ratio + th->wait_ratio < CALM_RATIO ? th->n_calm + 1 : 0;
+		th->n_reads++;
+	}
 	th->n_runs = times->n_runs;
 	th->read_ns = now_ns;
 	t->seen_ns += cpu_ns;
 	t->run_ns += cpu_ns;
 	t->wait_ns += wait_ns;
-	/* Ticks of the scheduler would show, not the thread. */
-	if (interval_ns < REST_RATIO * (double)t->interval_ns)
-		return;
-	th->cpu_ratio = (double)cpu_ns / interval_ns;
-	th->wait_ratio = (double)wait_ns / interval_ns;
-	th->cpu_ratio_max = fmax(th->cpu_ratio_max, th->cpu_ratio);
-	th->n_calm = th->cpu_ratio + th->wait_ratio < CALM_RATIO ? th->n_calm + 1 : 0;
-	th->n_reads++;
-	add_recent(th, th->cpu_ratio, th->n_unread + 1);
-	th->n_unread = 0;
 }
 
 static void look_at_times(struct thread_set *t, struct thread *th, int64_t now_ns)
