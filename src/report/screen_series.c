@@ -28,9 +28,13 @@ static struct screen_group *group_of(struct screen_group *groups, size_t n, cons
 	return NULL;
 }
 
-/* Makes the groups; first[i] becomes the group of signal i. */
+/*
+ * Makes the groups of signals of one origin; belongs[i] becomes the group of signal i.
+ *
+ * returns  how many groups there are
+ */
 static size_t make_groups(const struct signal **flat, size_t n, struct screen_group *groups,
-        struct screen_group **group_of_signal)
+        struct screen_group **belongs)
 {
 	size_t n_groups = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -41,7 +45,7 @@ static size_t make_groups(const struct signal **flat, size_t n, struct screen_gr
 		}
 		g->n++;
 		g->has_data |= has_data(flat[i]);
-		group_of_signal[i] = g;
+		belongs[i] = g;
 	}
 	return n_groups;
 }
@@ -60,7 +64,11 @@ void screen_signals_init(struct screen_signals *s, const struct signal_system *s
 		for (size_t j = 0; j < server->pages[i].n_signals; j++)
 			flat[at++] = &server->pages[i].signals[j];
 	*s = (struct screen_signals){ .all = sorted, .n = n, .groups = groups };
-	s->n_groups = make_groups(flat, n, groups, belongs);
+	/* What a page says of another machine is not added to what this one does. */
+	size_t of_system = system->n_signals;
+	s->n_groups = make_groups(flat, of_system, groups, belongs);
+	s->n_groups += make_groups(
+	        flat + of_system, n - of_system, groups + s->n_groups, belongs + of_system);
 	at = 0;
 	for (size_t i = 0; i < s->n_groups; i++) {
 		groups[i].items = &sorted[at];
@@ -73,13 +81,18 @@ void screen_signals_init(struct screen_signals *s, const struct signal_system *s
 	}
 }
 
-static const struct screen_group *find_one(const struct screen_signals *s, struct str name)
+const struct screen_group *screen_find_one(const struct screen_signals *s, struct str name)
 {
-	for (size_t i = 0; i < s->n_groups; i++)
-		if (strncmp(s->groups[i].name, name.s, name.len) == 0 &&
-		        s->groups[i].name[name.len] == '\0')
-			return &s->groups[i];
-	return NULL;
+	const struct screen_group *first = NULL;
+	for (size_t i = 0; i < s->n_groups; i++) {
+		const struct screen_group *g = &s->groups[i];
+		if (strncmp(g->name, name.s, name.len) != 0 || g->name[name.len] != '\0')
+			continue;
+		if (g->has_data)
+			return g;
+		first = first ? first : g;
+	}
+	return first;
 }
 
 const struct screen_group *screen_find(const struct screen_signals *s, const char *names)
@@ -87,7 +100,7 @@ const struct screen_group *screen_find(const struct screen_signals *s, const cha
 	const struct screen_group *first = NULL;
 	struct str rest = str_of(names);
 	while (rest.len) {
-		const struct screen_group *g = find_one(s, str_cut(rest, '|', &rest));
+		const struct screen_group *g = screen_find_one(s, str_cut(rest, '|', &rest));
 		if (g && g->has_data)
 			return g;
 		first = first ? first : g;

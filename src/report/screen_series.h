@@ -2,20 +2,21 @@
  * screen_series.h - what a strip of the screen shows of the signals of one name: their values in
  * columns of equal time, what they are now, and the largest.
  *
- * A signal is looked for among those of the system, then among those of the services' pages. Where
- * there are several of a name (devices, cores, pages), they are put together.
+ * A signal is looked for among those of the system, then among those of the pages. Where there are
+ * several of a name (devices, cores, pages of services), they are put together.
  */
 #ifndef VENTURI_REPORT_SCREEN_SERIES_H
 #define VENTURI_REPORT_SCREEN_SERIES_H
 
 #include "base/arena.h"
 #include "base/attr.h"
+#include "base/str.h"
 #include "record/signal.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All signals, those of a name beside each other. */
+/* All signals; those of a name beside each other, but pages' apart from the system's. */
 struct screen_signals {
 	const struct signal **all;
 	size_t n;
@@ -32,6 +33,9 @@ struct screen_group {
 
 void screen_signals_init(struct screen_signals *s, const struct signal_system *system,
         const struct signal_server *server, struct arena *run);
+
+/* The signals of a name: the system's, unless only pages have values; NULL: none. */
+const struct screen_group *screen_find_one(const struct screen_signals *s, struct str name);
 
 /*
  * The first of alternative names that has values; else the first that is there; else NULL.

@@ -11,6 +11,7 @@
 #define STOLEN_BAD 0.03
 #define STALLED_BAD 0.1
 #define IO_STALLED_BAD 0.05
+#define REMOTE_BAD 0.2
 #define BACKLOG_BAD 0.5
 #define NEARLY_FULL 0.95
 #define ANY 1e-9
@@ -32,7 +33,7 @@ const struct screen_strip screen_strip_table[] = {
 	        .names = "process_cpu_ratio",
 	        .rank = 1,
 	        .unit = "1",
-	        .full = "process_cpus_allowed_count|host_cores",
+	        .full = "cgroup_quota_cores|process_cpus_allowed_count|host_cores",
 	        .bad = NEARLY_FULL,
 	        .notes = { ABOVE_0(N_("throttled %s"), "cgroup_throttled_ratio", THROTTLED_BAD),
 	                ALWAYS(N_("host %s"), "host_cpu_ratio"),
@@ -85,8 +86,10 @@ const struct screen_strip screen_strip_table[] = {
 	        .full = MEMORY_FULL,
 	        .bad = NEARLY_FULL,
 	        .notes = { ALWAYS(N_("of %s"), MEMORY_FULL),
+	                ABOVE_0(N_("group %s full"), "cgroup_memory_used_ratio", NEARLY_FULL),
 	                ABOVE_0(N_("stalled %s"), "host_psi_memory_some_ratio", ANY),
 	                ABOVE_0(N_("swapped %s"), "process_swap_bytes", ANY),
+	                ABOVE_0(N_("remote %s"), "numa_remote_pages_ratio", REMOTE_BAD),
 	                ABOVE_0(N_("major faults %s"), "process_major_faults_per_s", 0),
 	                ALWAYS(N_("free %s"), "host_memory_available_bytes") } },
 	{ .label = N_("free memory"),

@@ -116,12 +116,17 @@ static void draw_heads(
 	screen_put_right(s, row, p->max, VALUE_WIDTH, SCREEN_DIM, _("most"));
 }
 
-/* What is known of the top of the scale; NAN: only the values can tell. */
+/* The least of the limits that are told; NAN: none is. */
 static double full_of(const struct screen_strip *strip, const struct screen_signals *signals)
 {
-	const struct screen_group *full = strip->full ? screen_find(signals, strip->full) : NULL;
-	double top = full && full->has_data ? screen_now(full, strip->over) : NAN;
-	return top > 0 ? top : NAN;
+	double least = NAN;
+	struct str rest = str_of(strip->full ? strip->full : "");
+	while (rest.len) {
+		const struct screen_group *g = screen_find_one(signals, str_cut(rest, '|', &rest));
+		double limit = g && g->has_data ? screen_now(g, strip->over) : NAN;
+		least = limit > 0 ? fmin(least, limit) : least;
+	}
+	return least;
 }
 
 /* From which value on it is marked. */

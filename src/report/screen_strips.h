@@ -8,7 +8,7 @@
 #include "report/screen_cells.h"
 #include "report/screen_series.h"
 
-enum { SCREEN_NOTES_MAX = 6, SCREEN_RANKS = 6 };
+enum { SCREEN_NOTES_MAX = 8, SCREEN_RANKS = 6 };
 
 /* What is told beside the sparkline of another signal. */
 struct screen_note {
@@ -26,7 +26,7 @@ struct screen_strip {
 	const char *unit; /* in which it is shown; NULL: the signal's */
 	int rank;         /* 1: also on the smallest screen; 1 and 2: named when missing */
 	double top;       /* of the scale; 0: the largest value */
-	const char *full; /* names of what is the top instead, where that is told */
+	const char *full; /* limits; the least that is told is the top instead */
 	double bad;       /* share of the top, or value, from which on it is marked; 0: never */
 	bool each;        /* a strip of its own for each of several instances, too */
 	bool across;      /* the columns are instances, not time */

@@ -53,14 +53,16 @@ struct ranked {
 	double now, key;
 };
 
-/* The mean of the samples of the newest second. */
+/* The mean of the samples of the newest second; NAN: it is gone. */
 static double now_of(const struct signal_thread *t, double interval_s)
 {
 	int64_t n = interval_s > 0 ? llround(1 / interval_s) : 1;
 	double sum = 0;
 	n = n < 1 ? 1 : n;
+	if (!t->state)
+		return NAN;
 	if (t->n_recent == 0)
-		return t->state ? t->cpu_ratio : NAN;
+		return t->cpu_ratio;
 	n = n < t->n_recent ? n : t->n_recent;
 	for (int64_t i = t->n_recent - n; i < t->n_recent; i++)
 		sum += t->recent[i];

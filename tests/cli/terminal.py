@@ -36,9 +36,9 @@ import time
 import pyte
 
 PATIENCE_S = 20
-KEYS = {
-    "tab": "\t", "space": " ", "up": "\033OA", "down": "\033OB", "right": "\033OC",
-    "left": "\033OD", "pgup": "\033[5~", "pgdn": "\033[6~", "home": "\033OH", "end": "\033OF",
+KEYS = {  # as TERM=linux has them
+    "tab": "\t", "space": " ", "up": "\033[A", "down": "\033[B", "right": "\033[C",
+    "left": "\033[D", "pgup": "\033[5~", "pgdn": "\033[6~", "home": "\033[1~", "end": "\033[4~",
     "esc": "\033", "ctrl-c": "\003", "ctrl-z": "\032", "ctrl-\\": "\034",
 }
 PRIVATE = 5  # pyte shifts the numbers of private modes by so much
@@ -91,6 +91,7 @@ class Terminal:
         orders, self.orders = os.pipe()
         self.news = b""
         if os.fork() == 0:
+            os.close(self.master)
             be_shell(self.slave, command, told, orders)
         os.close(told)
         self.pid = int(self.hear("pid").split()[1])

@@ -290,6 +290,46 @@ static void what_is_missing_is_named_with_its_reason_and_has_no_zeros(void)
 	seen_free(m);
 }
 
+static void a_page_of_another_machine_is_not_added_to_this_one(void)
+{
+	struct seen *m = seen_new(24, 80), *of = seen_new(24, 80);
+	add(m, "host_cpu_ratio", "ratio", NULL, 0.25);
+	add_missing(m, "process_rss_bytes", "no process is watched");
+	add(of, "host_cpu_ratio", "ratio", NULL, 0.5);
+	add(of, "process_rss_bytes", "bytes", NULL, 0x1p30);
+	struct signal_page page = { .signals = of->signals, .n_signals = 2 };
+	const struct signal_server server = { .pages = &page, .n_pages = 1 };
+	AUTO(auto_free) char *got = text_of(m, &server);
+	CHECK(strstr(got, "      25 %       25 %"));
+	CHECK(strstr(got, "  1.00 GiB   1.00 GiB"));
+	seen_free(m);
+	seen_free(of);
+}
+
+static void the_least_of_the_limits_is_the_top(void)
+{
+	struct seen *m = seen_new(24, 80);
+	add(m, "process_cpu_ratio", "ratio", NULL, 0.48);
+	add(m, "process_cpus_allowed_count", "1", NULL, 4)->n_recent = 0;
+	add(m, "cgroup_quota_cores", "1", NULL, 0.5)->n_recent = 0;
+	AUTO(auto_free) char *got = text_of(m, NULL);
+	/* 0.48 of 0.5 is past 95 %, of 4 it would be nothing. */
+	CHECK(strstr(got, "▇█       0.48!      0.48!"));
+	seen_free(m);
+}
+
+static void a_thread_that_is_gone_comes_last(void)
+{
+	struct seen *m = seen_new(24, 80);
+	add_threads(m, 3);
+	m->threads[0].state = 0;
+	AUTO(auto_free) char *got = text_of(m, NULL);
+	CHECK(strstr(got, "\n   4713 worker-2         S   33 %   33 %    13 %!   200/s       2/s"));
+	CHECK(strstr(got, "\n   4711 worker-0         -      -  100 %     0 %      0/s       0/s"));
+	CHECK(strstr(got, "worker-2") < strstr(got, "worker-0"));
+	seen_free(m);
+}
+
 static void a_value_that_is_gone_leaves_its_curve_and_a_dash(void)
 {
 	struct seen *m = seen_new(24, 80);
@@ -598,6 +638,9 @@ int main(void)
 	TAP_RUN(chinese_has_its_columns_below_each_other);
 	TAP_RUN(pages_of_services_are_strips_like_all_others);
 	TAP_RUN(what_is_missing_is_named_with_its_reason_and_has_no_zeros);
+	TAP_RUN(a_page_of_another_machine_is_not_added_to_this_one);
+	TAP_RUN(the_least_of_the_limits_is_the_top);
+	TAP_RUN(a_thread_that_is_gone_comes_last);
 	TAP_RUN(a_value_that_is_gone_leaves_its_curve_and_a_dash);
 	TAP_RUN(a_grid_of_any_size_is_whole);
 	TAP_RUN(each_zoom_and_each_order_can_be_shown);
