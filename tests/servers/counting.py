@@ -7,6 +7,7 @@ Prints the port that it listens on. Its /metrics page is, by KIND:
 
     vllm    the counters, which stand at 1000 requests when it starts
     turns   the same, and every second time those of another server that does nothing
+    broken  the same, between lines that are none, numbers that are none and lines that stand twice
     html, json, none, hang, drip, huge
             no page of metrics: another text, 404, no answer, one that never ends, one of 50 MB
 
@@ -92,7 +93,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.counters.running = running
             text = Counters(7).page() if kind == "turns" and self.pages % 2 == 0 else self.counters.page()
             self.note(page=self.pages, secret=self.headers.get("Authorization"))
-        if kind == "html":
+        if kind == "broken":
+            self.whole('vllm:num_requests_waiting{engine="0"} NaN\nvllm:num_requests_waiting{engine="1"} +Inf\n'
+                       'vllm:num_requests_waiting{engine="2" 7\nvllm:num_requests_waiting{engine="3"} seven\n'
+                       'vllm:kv_cache_usage_perc{engine="0"} 0.25\nvllm:kv_cache_usage_perc{engine="0"} 0.25\n'
+                       'vllm:num_requests_wai\n\0\n' + text + 'vllm:prompt_tokens_total{mod')
+        elif kind == "html":
             self.whole("<!DOCTYPE html>\n<html><body>Welcome</body></html>\n", "text/html")
         elif kind == "json":
             self.whole('{"status": "ok"}', "application/json")
@@ -168,7 +174,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--log")
     parser.add_argument("--page", default="vllm",
-                        choices=["vllm", "turns", "html", "json", "none", "hang", "drip", "huge"])
+                        choices=["vllm", "turns", "broken", "html", "json", "none", "hang", "drip", "huge"])
     parser.add_argument("--hit-ratio", type=float, default=0)
     parser.add_argument("--reset-at", type=int, default=0)
     Handler.args = parser.parse_args()
