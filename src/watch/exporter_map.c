@@ -57,15 +57,17 @@ const char exporter_part_label[] = "GPU_I_ID";
 
 /* A share of the CPUs' time, counted in milliseconds. */
 #define CPU_SECONDS "node_cpu_seconds_total"
-#define CPU_SHARE(name, modes, others_, ...)                                                       \
+#define CPU_SHARE_OF(label_, before_, name, modes, others_)                                        \
 	{                                                                                          \
 		EXPORTER_NODE, SIGNAL(name, "ratio", WATCH_SHARE, CPU_SECONDS),                    \
-		        .feeds = { { CPU_SECONDS, .times = 1e3, .label = "mode",                   \
-			                   .values = (modes), .others = (others_) },               \
-			        { CPU_SECONDS, EXPORTER_WHOLE, 1e3 } },                            \
-		        __VA_ARGS__                                                                \
+		        .instance = (label_), .before = (before_), .feeds = {                      \
+			        { CPU_SECONDS, .times = 1e3, .label = "mode", .values = (modes),   \
+			                .others = (others_) },                                     \
+			        { CPU_SECONDS, EXPORTER_WHOLE, 1e3 }                               \
+		        }                                                                          \
 	}
-#define OF_CORE .instance = "cpu", .before = "cpu"
+#define CPU_SHARE(name, modes, others) CPU_SHARE_OF(NULL, NULL, name, modes, others)
+#define CORE_SHARE(name, modes, others) CPU_SHARE_OF("cpu", "cpu", name, modes, others)
 
 #define GPU_GAUGE(exporter, label, name, unit, metric, times)                                      \
 	{                                                                                          \
@@ -112,10 +114,10 @@ const struct exporter_row exporter_rows[] = {
 	CPU_SHARE("host_irq_ratio", "irq|softirq", false),
 	CPU_SHARE("host_iowait_ratio", "iowait", false),
 	CPU_SHARE("host_steal_ratio", "steal", false),
-	CPU_SHARE("host_core_ratio", "idle|iowait", true, OF_CORE),
-	CPU_SHARE("host_core_user_ratio", "user|nice", false, OF_CORE),
-	CPU_SHARE("host_core_system_ratio", "system|irq|softirq", false, OF_CORE),
-	CPU_SHARE("host_core_idle_ratio", "idle", false, OF_CORE),
+	CORE_SHARE("host_core_ratio", "idle|iowait", true),
+	CORE_SHARE("host_core_user_ratio", "user|nice", false),
+	CORE_SHARE("host_core_system_ratio", "system|irq|softirq", false),
+	CORE_SHARE("host_core_idle_ratio", "idle", false),
 	{ EXPORTER_NODE, SIGNAL("host_cores", "1", WATCH_GAUGE, CPU_SECONDS),
 	        .feeds = { { CPU_SECONDS, EXPORTER_SERIES, .label = "mode", .values = "idle" } } },
 	NODE_GAUGE("host_load1", "1", "node_load1"),

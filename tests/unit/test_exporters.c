@@ -177,24 +177,25 @@ static void devices_are_told_by_dcgm_exporter(void)
 		                                                                                                                                                                                                                                                                                                                                                                        ",GPU_I_PROFILE=\"2g\",GPU_I_ID=\"9\"") " 0.75\n",
 		                        "DCGM_FI_DEV_GPU_UTIL" OF(
 		                                "0", "") " 100\n"
-		                                         "DCGM_FI_DEV_GPU_UTIL" OF(
-		                                                 "1", ",pod=\"a\"") " 40\n"
-		                                                                    "DCGM_FI_DEV_"
-		                                                                    "GPU_UTIL" OF("1", ",pod=\"b\"") " 40\n"
-		                                                                                                     "DCGM_FI_DEV_FB_USED" OF(
-		                                                                                                             "0",
-		                                                                                                             "") " 1024\n"
-		                                                                                                                 "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION" OF("0", "") " 5350000\n"
-		                                                                                                                                                                    "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION" OF("1", ",pod=\"a\"") " 101000\n"
-		                                                                                                                                                                                                                                 "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION" OF("1",
-		                                                                                                                                                                                                                                         ",pod=\"b\"") " 101000\n"
-		                                                                                                                                                                                                                                                       "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS" OF("0", "") " 4\n"
-		                                                                                                                                                                                                                                                                                                        "DCGM_FI_PROF_SM_ACTIVE" OF(
-		                                                                                                                                                                                                                                                                                                                "2",
-		                                                                                                                                                                                                                                                                                                                ",GPU_I_PROFILE=\"1g\",GPU_I_ID=\"7\"") " 0.25\n"
-		                                                                                                                                                                                                                                                                                                                                                        "DCGM_FI_PROF_SM_ACTIVE" OF(
-		                                                                                                                                                                                                                                                                                                                                                                "2",
-		                                                                                                                                                                                                                                                                                                                                                                ",GPU_I_PROFILE=\"2g\",GPU_I_ID=\"9\"") " 0.75\n",
+		                                         "DCGM_FI_DEV_GPU_UTIL" OF("1",
+		                                                 ",pod=\"a\"") " 40\n"
+		                                                               "DCGM_FI_DEV_"
+		                                                               "GPU_UTIL" OF("1", ",pod=\"b\"") " 40\n"
+		                                                                                                "DCGM_FI_DEV_FB_USED" OF(
+		                                                                                                        "0",
+		                                                                                                        "") " 1024\n"
+		                                                                                                            "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION" OF(
+		                                                                                                                    "0",
+		                                                                                                                    "") " 5350000\n"
+		                                                                                                                        "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION" OF("1", ",pod=\"a\"") " 101000\n"
+		                                                                                                                                                                                     "DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION" OF("1", ",pod=\"b\"") " 101000\n"
+		                                                                                                                                                                                                                                                  "DCGM_FI_DEV_CLOCK_THROTTLE_REASONS" OF(
+		                                                                                                                                                                                                                                                          "0",
+		                                                                                                                                                                                                                                                          "") " 4\n"
+		                                                                                                                                                                                                                                                              "DCGM_FI_PROF_SM_ACTIVE" OF("2", ",GPU_I_PROFILE=\"1g\",GPU_I_ID=\"7\"") " 0.25\n"
+		                                                                                                                                                                                                                                                                                                                                       "DCGM_FI_PROF_SM_ACTIVE" OF(
+		                                                                                                                                                                                                                                                                                                                                               "2",
+		                                                                                                                                                                                                                                                                                                                                               ",GPU_I_PROFILE=\"2g\",GPU_I_ID=\"9\"") " 0.75\n",
 	                        };
 #undef OF
 	static const struct want wants[] = {
@@ -236,8 +237,8 @@ static void devices_are_told_by_amds_exporter_whatever_its_prefix(void)
 	static const char *const after[] = {
 		"gpu_gfx_activity{gpu_id=\"3\"} 50\ngpu_energy_consumed{gpu_id=\"3\"} 401000000\n",
 		"GPU_GFX_ACTIVITY{gpu_id=\"3\"} 50\nGPU_ENERGY_CONSUMED{gpu_id=\"3\"} 401000000\n",
-		"amd_gpu_gfx_activity{gpu_id=\"3\"} 50\n"
-		"amd_gpu_energy_consumed{gpu_id=\"3\"} 401000000\n",
+		("amd_gpu_gfx_activity{gpu_id=\"3\"} 50\n"
+		 "amd_gpu_energy_consumed{gpu_id=\"3\"} 401000000\n"),
 	};
 	static const struct want wants[] = {
 		{ "gpu_util_ratio", "3", 0.5, "gpu_gfx_activity" },
