@@ -22,7 +22,7 @@
 
 enum {
 	TEXT_BYTES = 4096,
-	SCAN_PERIOD_S = 10,
+	SCAN_PERIOD_S = 30,
 	/* A scan takes at most this share of the sampler's time, so that other sources are not
 	   late. */
 	SCAN_SHARE = 200,

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PERIOD_S = 10, DEVICES_MAX = 64, TEXT_BYTES = 4096 };
+enum { PERIOD_S = 60, DEVICES_MAX = 64, TEXT_BYTES = 4096 };
 
 enum row { KIND, NODE, LOCAL, N_ROWS };
 

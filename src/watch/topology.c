@@ -12,7 +12,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { PERIOD_S = 10 };
+enum { PERIOD_S = 60 }; /* beside the edges of windows: every thread is asked */
 
 enum row {
 	PACKAGES,
