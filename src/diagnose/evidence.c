@@ -61,6 +61,43 @@ double run_latency_ms(const struct load_run *r)
 	return run_mean_ms(r, LOAD_LATENCY);
 }
 
+/* The mean of a signal, of an instance or, with NULL, of the instance where pick prefers it. */
+static double mean_signal(const struct signal_system *system, const char *name,
+        const char *instance, double (*pick)(double, double))
+{
+	double mean = NAN;
+	for (size_t i = 0; i < system->n_signals; i++) {
+		const struct signal *s = &system->signals[i];
+		bool is_it = strcmp(s->name, name) == 0 &&
+		             (!instance || (s->instance && strcmp(s->instance, instance) == 0));
+		mean = is_it ? pick(mean, s->mean) : mean;
+	}
+	return mean;
+}
+
+/* Of the GPUs on which the watched processes work. */
+static double busiest_gpu_ratio(const struct signal_system *system)
+{
+	double busiest = NAN;
+	for (size_t i = 0; i < system->n_signals; i++) {
+		const struct signal *s = &system->signals[i];
+		if (strcmp(s->name, "gpu_util_ratio") == 0 &&
+		        mean_signal(system, "gpu_own_processes", s->instance, fmax) > 0)
+			busiest = fmax(busiest, s->mean);
+	}
+	return busiest;
+}
+
+double run_device_ratio(const struct load_run *r)
+{
+	if (!r || !r->system)
+		return NAN;
+	double gpu = busiest_gpu_ratio(r->system);
+	double cores = fmin(mean_signal(r->system, "process_cpus_allowed_count", NULL, fmax),
+	        mean_signal(r->system, "cgroup_quota_cores", NULL, fmin));
+	return isnan(gpu) ? mean_signal(r->system, "process_cpu_ratio", NULL, fmax) / cores : gpu;
+}
+
 static double mean_of(const double *v, int n)
 {
 	double sum = 0;

@@ -57,6 +57,12 @@ double run_throughput(const struct load_run *r);
 double run_mean_ms(const struct load_run *r, enum load_metric metric);
 double run_quantile_ms(const struct load_run *r, enum load_metric metric, double q);
 double run_latency_ms(const struct load_run *r);                  /* the mean */
+/*
+ * How much of its device the service used: of the busiest GPU that its processes have open, the share
+ * of the time in which a kernel ran; of a service on CPUs, the share of the cores that its processes may run on,
+ * or of its quota where that is less. NAN when it was not watched.
+ */
+double run_device_ratio(const struct load_run *r);
 int64_t run_n(const struct load_run *r, enum load_metric metric); /* 0 without a run */
 
 /*

@@ -65,7 +65,7 @@ static struct curve_point point_of(const struct load_run *r)
 		.itl_p50_ms = shown_ms(r, LOAD_ITL, 0.5),
 		.streams_active = streamed ? r->transport.streams_active_mean : NAN,
 		.little_ratio = r->client.little_ratio,
-		.device_ratio = NAN,
+		.device_ratio = run_device_ratio(r),
 		.n = r->requests.ok,
 		.failed = r->requests.failed,
 	};

@@ -55,7 +55,7 @@ struct curve_point {
 	double ttft_p50_ms, itl_p50_ms; /* NAN when not streamed */
 	double streams_active; /* mean number of streams between first and last token; NAN likewise */
 	double little_ratio;
-	double device_ratio; /* NAN: not examined */
+	double device_ratio; /* share of the device that was used; NAN: not watched */
 	int64_t n;       /* requests that were ok */
 	int64_t failed;
 };

@@ -798,6 +798,38 @@ static void the_ramp_holds_half_once_and_twice_the_load_in_use(void)
 	}
 }
 
+static void the_device_is_the_gpu_that_the_service_works_on_or_else_its_cores(void)
+{
+	/* gpu_util_ratio of two devices, who has processes there, cores in use, allowed, quota */
+	static const struct {
+		double util[2], own[2], cpu, allowed, quota, want;
+	} machines[] = {
+		{ { 0.9, 0.3 }, { 0, 1 }, 1, 4, NAN, 0.3 },
+		{ { 0.9, 0.3 }, { 2, 1 }, 1, 4, NAN, 0.9 },
+		{ { 0.9, 0.3 }, { 0, 0 }, 1, 4, NAN, 0.25 },
+		{ { NAN, NAN }, { NAN, NAN }, 1.5, 8, 2, 0.75 },
+		{ { NAN, NAN }, { NAN, NAN }, NAN, 8, 2, NAN },
+		{ { NAN, NAN }, { NAN, NAN }, 1.5, NAN, NAN, NAN },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(machines); i++) {
+		struct signal signals[] = {
+			{ .name = "gpu_util_ratio", .instance = "0", .mean = machines[i].util[0] },
+			{ .name = "gpu_util_ratio", .instance = "1", .mean = machines[i].util[1] },
+			{ .name = "gpu_own_processes", .instance = "0", .mean = machines[i].own[0] },
+			{ .name = "gpu_own_processes", .instance = "1", .mean = machines[i].own[1] },
+			{ .name = "process_cpu_ratio", .mean = machines[i].cpu },
+			{ .name = "process_cpus_allowed_count", .mean = machines[i].allowed },
+			{ .name = "cgroup_quota_cores", .instance = "/a", .mean = machines[i].quota },
+		};
+		struct signal_system system = { .signals = signals,
+			.n_signals = ARRAY_LEN(signals) };
+		struct load_run r = { .system = &system };
+		double got = run_device_ratio(&r);
+		CHECK(isnan(machines[i].want) ? isnan(got) : fabs(got - machines[i].want) < 1e-12);
+	}
+	CHECK(isnan(run_device_ratio(&(struct load_run){ 0 })));
+}
+
 int main(void)
 {
 	TAP_RUN(services_of_known_construction_get_their_diagnosis);
@@ -817,6 +849,7 @@ int main(void)
 	TAP_RUN(nothing_measured_is_inconclusive);
 	TAP_RUN(failed_requests_count_as_missing_the_target);
 	TAP_RUN(headroom_is_the_knee_over_the_present_rate);
+	TAP_RUN(the_device_is_the_gpu_that_the_service_works_on_or_else_its_cores);
 	TAP_RUN(targets_are_read_as_people_write_them);
 	TAP_RUN(the_ramp_holds_half_once_and_twice_the_load_in_use);
 	return tap_done();
