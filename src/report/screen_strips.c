@@ -335,7 +335,8 @@ const char *screen_strips_missing(const struct screen_signals *signals, struct a
 			next = reason_of(&screen_strip_table[k], signals);
 		if (next && strcmp(next, reason) == 0)
 			continue;
-		buf_printf(&out, "%s%s: %s", out.len ? "; " : "", labels.s, reason);
+		buf_add_c(&out, out.len ? "; " : "");
+		buf_printf(&out, _("%s: %s"), labels.s, reason);
 		buf_clear(&labels);
 	}
 	return out.len ? arena_strdup(run, out.s) : NULL;

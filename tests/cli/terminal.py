@@ -18,6 +18,7 @@ prints the screen:
     sleep SECONDS
     show             prints the screen, its lines without blanks at their ends
     same             prints whether the screen changes within a second: same, changes
+    cpu              prints the seconds of CPU time that the program's first thread has taken
     colours          prints which colours are on the screen, a line each, sorted
     end              until the program has ended: prints how, and how it left the terminal
 
@@ -187,6 +188,10 @@ class Terminal:
         self.do_sleep(1)
         print("same" if self.lines() == before else "changes")
 
+    def do_cpu(self):
+        with open(f"/proc/{self.pid}/task/{self.pid}/schedstat", encoding="ascii") as file:
+            print("cpu", int(file.read().split()[0]) / 1e9)
+
     def do_colours(self):
         self.do_sleep(0.1)
         seen = {cell.fg for row in self.screen.buffer.values() for cell in row.values()}
@@ -199,7 +204,7 @@ class Terminal:
         self.left()
 
 
-ARGUMENTS = {"line": 2, "resize": 2, "stopped": 0, "continue": 0, "show": 0, "same": 0,
+ARGUMENTS = {"line": 2, "resize": 2, "stopped": 0, "continue": 0, "show": 0, "same": 0, "cpu": 0,
              "colours": 0, "end": 0}
 
 

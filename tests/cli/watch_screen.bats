@@ -260,3 +260,19 @@ ends_by() {
 		[ -z "$(grep '\[Threads\]' "$TEMP/out")" ]
 	done
 }
+
+# The goal is 1 %; what page faults and system calls cost differs by machine.
+@test "drawing takes next to nothing of a core" {
+	needs_speed
+	watch_it 40 120 >"$TEMP/out" <<-'END'
+		wait CPU cores
+		sleep 2
+		cpu
+		sleep 10
+		cpu
+		key q
+		end
+	END
+	awk '/^cpu/ { if (n++) took = $2 - before; before = $2 }
+		END { print "took " took / 10 " of a core"; exit !(n == 2 && took / 10 < 0.02) }' "$TEMP/out"
+}
