@@ -36,7 +36,7 @@ enum { TEXT_BYTES = 32 * 1024 };
 		.help = help_                                                                      \
 	}
 
-enum { N_INFO = 11, N_VM = 13, THP_MODE = N_INFO + N_VM, N_ROWS };
+enum { SWAP_TOTAL = 9, SWAP_FREE, N_INFO, N_VM = 13, THP_MODE = N_INFO + N_VM, N_ROWS };
 
 static const struct watch_row rows[N_ROWS] = {
 	GAUGE_KB("host_memory_bytes", "MemTotal", N_("memory that the kernel has to give")),
@@ -97,8 +97,8 @@ static const struct keyed_name info_keys[N_INFO] = {
 	{ "HugePages_Total", false },
 	{ "HugePages_Free", false },
 	{ "Hugepagesize", false },
-	{ "SwapTotal", false },
-	{ "SwapFree", false },
+	[SWAP_TOTAL] = { "SwapTotal", false },
+	[SWAP_FREE] = { "SwapFree", false },
 };
 
 static const struct keyed_name vm_keys[N_VM] = {
@@ -160,6 +160,9 @@ static void host_memory_sample(void *self_, int64_t now_ns)
 	struct host_memory *self = self_;
 	(void)now_ns;
 	take(self, &self->info_file, self->info_code, &self->info, "/proc/meminfo");
+	if (self->info.values[SWAP_TOTAL].found && self->info.values[SWAP_TOTAL].value == 0)
+		channel_absent(self->info.channels[SWAP_FREE], SIGNAL_NOT_SUPPORTED,
+		        _("this machine has no swap"));
 	take(self, &self->vm_file, self->vm_code, &self->vm, "/proc/vmstat");
 	take_thp_mode(self);
 }

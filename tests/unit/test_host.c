@@ -225,6 +225,11 @@ static void memory_is_told_in_bytes_and_what_was_done_for_it_as_rates(void)
 	CHECK_STR(tree_signal(&t, "host_thp_mode", NULL)->text, "madvise");
 	s = tree_signal(&t, "host_swap_bytes", NULL);
 	CHECK(isnan(s->last) && s->reason && strstr(s->reason, "SwapTotal"));
+	tree_put("proc/meminfo", "SwapTotal: 0 kB\nSwapFree: 0 kB\n");
+	tree_step(&t, 14);
+	CHECK_NEAR(tree_signal(&t, "host_swap_bytes", NULL)->last, 0, 0);
+	s = tree_signal(&t, "host_swap_free_bytes", NULL);
+	CHECK(isnan(s->last) && s->reason && strstr(s->reason, "no swap"));
 	tree_close(&t);
 }
 
