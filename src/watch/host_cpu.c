@@ -22,9 +22,9 @@
 enum {
 	CPUS_MAX = 8192, /* NR_CPUS of a kernel with MAXSMP */
 	CPUS_SHOWN = 512,
-	STAT_BYTES =
-	        1 << 20, /* a hundred bytes for each core, and two or more for each interrupt */
-	DIP_TICKS = 100, /* iowait and idle are known to step back a little */
+	STAT_BYTES = 1 << 20, /* a hundred bytes a core, and two or more an interrupt */
+	DIP_TICKS = 100,      /* iowait and idle are known to step back a little */
+	REST = 200,           /* times what reading takes: at most 0.5 % of a core */
 };
 
 /* The columns of a line of /proc/stat; guest time is in user's already. */
@@ -177,6 +177,7 @@ struct host_cpu {
 	size_t n_cores;     /* the highest number that was seen, and one */
 	uint64_t grown[N_STATES];
 	int64_t busiest_ns; /* when the busiest was looked for; 0: not yet */
+	int64_t next_ns;    /* not read before */
 	struct channel *channels[N_ROWS];
 	struct keyed counts;
 };
@@ -334,9 +335,20 @@ static void host_cpu_sample(void *self_, int64_t now_ns)
 {
 	struct host_cpu *self = self_;
 	struct str text;
-	if (procfile_read(&self->stat, self->text, STAT_BYTES, &text))
+	if (now_ns < self->next_ns)
+		return;
+	int64_t begin_ns = clock_thread_cpu_ns();
+	bool is_read = procfile_read(&self->stat, self->text, STAT_BYTES, &text);
+	self->next_ns = now_ns + REST * (clock_thread_cpu_ns() - begin_ns);
+	if (is_read)
 		take_stat(self, text, now_ns);
 	take_load(self);
+}
+
+static void host_cpu_thorough(void *self_)
+{
+	struct host_cpu *self = self_;
+	self->next_ns = 0;
 }
 
 static void host_cpu_begin(void *self_)
@@ -380,6 +392,7 @@ const struct watch_source host_cpu_source = {
 	.n_rows = ARRAY_LEN(rows),
 	.open = host_cpu_open,
 	.sample = host_cpu_sample,
+	.thorough = host_cpu_thorough,
 	.begin = host_cpu_begin,
 	.close = host_cpu_close,
 };
