@@ -180,14 +180,6 @@ void device_gone(struct device *d, const char *reason)
 	pthread_mutex_unlock(&d->sheets->lock);
 }
 
-bool device_told(const struct device *d, enum device_signal s)
-{
-	pthread_mutex_lock(&d->sheets->lock);
-	bool told = d->cells[s].kind != CELL_EMPTY;
-	pthread_mutex_unlock(&d->sheets->lock);
-	return told;
-}
-
 static void carry_cell(struct cell *c)
 {
 	if (c->from && c->kind != CELL_ABSENT)

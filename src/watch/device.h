@@ -144,8 +144,6 @@ void device_absent(
         struct device *d, enum device_signal s, enum signal_state state, const char *reason);
 /* All that was told of the device and is not of a kind that nobody tells here. */
 void device_gone(struct device *d, const char *reason);
-/* Has the cell a value, a text or a reason? */
-bool device_told(const struct device *d, enum device_signal s);
 
 /*
  * For the sampler's thread: what is new goes to the board, at the time of its hearing, which is not

@@ -18,7 +18,7 @@
 #define EDGE_WAIT_NS (100 * NS_PER_MS)
 /* From then on the values of before are no longer those of now. */
 #define SILENT_NS (2 * NS_PER_S)
-/* For the libraries' own word on how long the thread may sleep when nothing is to be done. */
+/* The thread looks at least so often whether something is due. */
 #define REST_NS NS_PER_S
 
 static const struct device_library *const libraries[] = { &device_nvml, &device_amd };

@@ -29,23 +29,23 @@ enum { DEVICES = 8, MIG_DEVICES = 3, USERS = 4 };
 	X(code)                                                                                    \
 	X(code_ecc)                                                                                \
 	X(code_fan)                                                                                \
-	X(code_field) X(code_gpm) X(code_users) X(no_v2) X(util) X(memory_util) X(used) X(         \
-	        reserved) X(total) X(sm) X(graphics) X(memory) X(sm_max) X(graphics_max)           \
-	        X(memory_max) X(reasons) X(power) X(limit) X(limit_default) X(energy) X(           \
-	                temperature) X(slowdown) X(fan) X(generation) X(generation_max) X(width)   \
-	                X(width_max) X(pcie_tx) X(pcie_rx) X(replays) X(links) X(links_down) X(    \
-	                        link_tx) X(link_rx) X(corrected) X(uncorrected) X(corrected_ever)  \
-	                        X(uncorrected_ever) X(retired) X(retired_pending) X(remapped) X(   \
-	                                remap_pending) X(remap_failed) X(persistence)              \
-	                                X(compute_mode) X(mig) X(held_power) X(held_thermal) X(    \
-	                                        gpm) X(gpm_sm) X(gpm_tensor) X(gpm_dram)           \
-	                                        X(gpm_pcie_tx) X(gpm_link_tx) X(                   \
-	                                                memory_temperature) X(user0) X(user1)      \
-	                                                X(user2) X(user3) X(user_bytes0) X(        \
-	                                                        user_bytes1) X(user_bytes2)        \
-	                                                        X(user_bytes3) X(user_util0) X(    \
-	                                                                user_util1) X(user_util2)  \
-	                                                                X(user_util3) X(mig_gone)
+	X(code_field)                                                                              \
+	X(code_gpm) X(code_users) X(no_v2) X(util) X(memory_util) X(used) X(reserved) X(total) X(  \
+	        sm) X(graphics) X(memory) X(sm_max) X(graphics_max) X(memory_max) X(reasons)       \
+	        X(power) X(limit) X(limit_default) X(energy) X(temperature) X(slowdown) X(fan) X(  \
+	                generation) X(generation_max) X(width) X(width_max) X(pcie_tx) X(pcie_rx)  \
+	                X(replays) X(links) X(links_down) X(link_tx) X(link_rx) X(corrected) X(    \
+	                        uncorrected) X(corrected_ever) X(uncorrected_ever) X(retired)      \
+	                        X(retired_pending) X(remapped) X(remap_pending) X(remap_failed) X( \
+	                                persistence) X(compute_mode) X(mig) X(held_power)          \
+	                                X(held_thermal) X(gpm) X(gpm_sm) X(gpm_tensor) X(          \
+	                                        gpm_dram) X(gpm_pcie_tx) X(gpm_link_tx)            \
+	                                        X(memory_temperature) X(user0) X(user1) X(user2)   \
+	                                                X(user3) X(user_bytes0) X(user_bytes1) X(  \
+	                                                        user_bytes2) X(user_bytes3)        \
+	                                                        X(user_util0) X(user_util1) X(     \
+	                                                                user_util2) X(user_util3)  \
+	                                                                X(mig_gone)
 
 struct gpu {
 #define FIELD(key) double key;
@@ -70,7 +70,7 @@ static const struct {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct gpu gpus[DEVICES];
 static unsigned n_gpus;
-static int64_t n_calls, n_rounds;
+static int64_t n_rounds;
 static int unloaded, is_hung, started;
 
 static void fill(struct gpu *g, unsigned i)
@@ -146,15 +146,7 @@ EXPORT int standin_nvml_set(unsigned device, const char *key, double value)
 	abort();
 }
 
-/* Calls so far; how often device 0 was asked for its use; may calls come back? */
-EXPORT int64_t standin_nvml_calls(void)
-{
-	pthread_mutex_lock(&lock);
-	int64_t n = n_calls;
-	pthread_mutex_unlock(&lock);
-	return n;
-}
-
+/* How often device 0 was asked for its use. */
 EXPORT int64_t standin_nvml_rounds(void)
 {
 	pthread_mutex_lock(&lock);
@@ -163,6 +155,7 @@ EXPORT int64_t standin_nvml_rounds(void)
 	return n;
 }
 
+/* From now on calls do not come back, or do again. */
 EXPORT void standin_nvml_hang(int hangs)
 {
 	pthread_mutex_lock(&lock);
@@ -191,7 +184,6 @@ static uint32_t enter(void *handle, struct gpu *copy)
 		usleep(10000);
 		pthread_mutex_lock(&lock);
 	}
-	n_calls++;
 	uint32_t code = INVALID;
 	struct gpu *g = part_of(handle, &part);
 	if (g) {
