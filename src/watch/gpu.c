@@ -12,9 +12,11 @@
 /* A driver that wakes its devices up first takes seconds; one in trouble never comes back. */
 #define OPEN_WAIT_NS (8 * NS_PER_S)
 #define CLOSE_WAIT_NS (2 * NS_PER_S)
-/* The sampler waits so long for the answers of this sample; else they come with the next one. */
-#define SAMPLE_WAIT_NS (2 * NS_PER_MS)
-/* At the edges of a window counters are read, too, and lateness is nothing to fear. */
+/*
+ * What was asked at one sample is taken at the next one, with the time at which it was heard: to
+ * wait would cost more than all else. At the edges of a window counters are read, too, and waited
+ * for.
+ */
 #define EDGE_WAIT_NS (100 * NS_PER_MS)
 /* From then on the values of before are no longer those of now. */
 #define SILENT_NS (2 * NS_PER_S)
@@ -56,7 +58,7 @@ struct gpu {
 	/* the sampler's own */
 	struct board *board;
 	struct channel *cpu, *round;
-	int64_t begin_ns, wait_ns;
+	int64_t begin_ns, n_heard;
 	bool is_silent, is_thorough;
 };
 
@@ -240,8 +242,6 @@ static struct gpu *new_gpu(const struct watch_config *config)
 	g->n_pids = config->n_pids < WATCH_PIDS_MAX ? config->n_pids : WATCH_PIDS_MAX;
 	for (size_t i = 0; i < g->n_pids; i++)
 		g->pids[i] = config->pids[i];
-	g->wait_ns = config->interval_ns / 10 < SAMPLE_WAIT_NS ? config->interval_ns / 10
-	                                                       : SAMPLE_WAIT_NS;
 	return g;
 }
 
@@ -289,20 +289,19 @@ static bool gpu_open(const struct watch_config *config, struct board *board, str
 	return true;
 }
 
-/* Under the lock: asks, unless the last question is still open; how long has it been? */
-static int64_t ask(struct gpu *g)
+/* Under the lock: asks, unless the last question is still open. */
+static void ask(struct gpu *g)
 {
-	int64_t now_ns = clock_now_ns();
-	int64_t until_ns = now_ns + (g->is_thorough ? EDGE_WAIT_NS : g->wait_ns);
+	int64_t now_ns = clock_now_ns(), until_ns = now_ns + EDGE_WAIT_NS;
+	bool is_open = g->n_asked != g->n_answered;
 	g->is_edge |= g->is_thorough;
-	if (g->n_asked == g->n_answered || g->is_thorough) {
-		g->asked_ns = g->n_asked == g->n_answered ? now_ns : g->asked_ns;
+	if (!is_open || g->is_thorough) {
+		g->asked_ns = is_open ? g->asked_ns : now_ns;
 		g->n_asked++;
 		pthread_cond_broadcast(&g->changed);
 	}
-	while (g->n_answered < g->n_asked && clock_now_ns() < until_ns)
+	while (g->is_thorough && g->n_answered < g->n_asked && clock_now_ns() < until_ns)
 		wait_for(g, until_ns);
-	return g->n_answered < g->n_asked ? now_ns - g->asked_ns : 0;
 }
 
 static void hear(struct gpu *g, int64_t waited_ns)
@@ -322,21 +321,28 @@ static void hear(struct gpu *g, int64_t waited_ns)
 	g->is_silent = true;
 }
 
+/* What was heard is taken before more is asked: the thread would write over it. */
 static void gpu_sample(void *self, int64_t now_ns)
 {
 	struct gpu *g = self;
 	(void)now_ns;
 	pthread_mutex_lock(&g->lock);
-	int64_t waited_ns = ask(g);
-	bool has_round = g->n_answered > 0;
+	int64_t waited_ns = g->n_asked == g->n_answered ? 0 : clock_now_ns() - g->asked_ns;
+	bool has_round = g->n_answered != g->n_heard;
+	g->n_heard = g->n_answered;
 	uint64_t cpu_ns = g->cpu_ns;
 	double round_ms = g->round_ms;
 	pthread_mutex_unlock(&g->lock);
-	g->is_thorough = false;
 	hear(g, waited_ns);
 	channel_total(g->cpu, cpu_ns);
-	if (has_round && waited_ns == 0)
+	if (has_round)
 		channel_value(g->round, round_ms);
+	pthread_mutex_lock(&g->lock);
+	ask(g);
+	pthread_mutex_unlock(&g->lock);
+	if (g->is_thorough && !g->is_silent)
+		device_carry(g->sheets, g->board, g->begin_ns);
+	g->is_thorough = false;
 }
 
 static void gpu_thorough(void *self)
