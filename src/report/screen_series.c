@@ -64,6 +64,9 @@ void screen_signals_init(struct screen_signals *s, const struct signal_system *s
 		for (size_t j = 0; j < server->pages[i].n_signals; j++)
 			flat[at++] = &server->pages[i].signals[j];
 	*s = (struct screen_signals){ .all = sorted, .n = n, .groups = groups };
+	s->has_pages = server && server->n_pages > 0;
+	for (size_t i = 0; server && i < server->n_pages && !s->page_reason; i++)
+		s->page_reason = server->pages[i].reason;
 	/* What a page says of another machine is not added to what this one does. */
 	size_t of_system = system->n_signals;
 	s->n_groups = make_groups(flat, of_system, groups, belongs);

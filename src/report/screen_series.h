@@ -22,6 +22,8 @@ struct screen_signals {
 	size_t n;
 	const struct screen_group *groups;
 	size_t n_groups;
+	bool has_pages;
+	const char *page_reason; /* why one of the pages tells nothing; NULL: none says so */
 };
 
 struct screen_group {

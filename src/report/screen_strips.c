@@ -318,7 +318,9 @@ static const char *reason_of(const struct screen_strip *strip, const struct scre
 		return NULL;
 	if (g && g->items[0]->reason)
 		return g->items[0]->reason;
-	return strip->otherwise ? _(strip->otherwise) : NULL;
+	if (!strip->otherwise || !signals->has_pages)
+		return strip->otherwise ? _(strip->otherwise) : NULL;
+	return signals->page_reason ? signals->page_reason : _("no page that is read tells of it");
 }
 
 const char *screen_strips_missing(const struct screen_signals *signals, struct arena *run)

@@ -30,7 +30,7 @@ struct screen_strip {
 	double bad;       /* share of the top, or value, from which on it is marked; 0: never */
 	bool each;        /* a strip of its own for each of several instances, too */
 	bool across;      /* the columns are instances, not time */
-	const char *otherwise; /* N_() reason where there is no such signal; NULL: not told */
+	const char *otherwise; /* N_() reason where no page is read; NULL: it is of no page */
 	struct screen_note notes[SCREEN_NOTES_MAX];
 };
 

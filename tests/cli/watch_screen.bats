@@ -268,11 +268,11 @@ ends_by() {
 		wait CPU cores
 		sleep 2
 		cpu
-		sleep 10
+		sleep 6
 		cpu
 		key q
 		end
 	END
 	awk '/^cpu/ { if (n++) took = $2 - before; before = $2 }
-		END { print "took " took / 10 " of a core"; exit !(n == 2 && took / 10 < 0.02) }' "$TEMP/out"
+		END { print "took " took / 6 " of a core"; exit !(n == 2 && took / 6 < 0.02) }' "$TEMP/out"
 }

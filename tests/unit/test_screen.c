@@ -279,7 +279,7 @@ static void pages_of_services_are_strips_like_all_others(void)
 
 static void what_is_missing_is_named_with_its_reason_and_has_no_zeros(void)
 {
-	struct seen *m = seen_new(24, 100);
+	struct seen *m = seen_new(24, 130);
 	add_missing(m, "process_cpu_ratio", "no process is watched");
 	add_missing(m, "process_rss_bytes", "no process is watched");
 	add_missing(m, "gpu_util_ratio", "there is no libnvidia-ml.so.1");
@@ -287,6 +287,10 @@ static void what_is_missing_is_named_with_its_reason_and_has_no_zeros(void)
 	CHECK(strstr(got, "Missing: CPU cores, memory: no process is watched; GPU: there is no "
 	                  "libnvidia-ml.so.1; running"));
 	CHECK(!strstr(got, "0 "));
+	struct signal_page page = { .reason = "connection refused" };
+	const struct signal_server server = { .pages = &page, .n_pages = 1 };
+	AUTO(auto_free) char *unread = text_of(m, &server);
+	CHECK(strstr(unread, "libnvidia-ml.so.1; running: connection refused"));
 	seen_free(m);
 }
 
