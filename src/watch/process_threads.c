@@ -15,6 +15,7 @@
 enum {
 	CALM_READS = 10, /* after which a thread waits for its turn */
 	CREDIT_MAX = 3,
+	REST_RUNS = 64, /* times on a CPU, after which a calm thread is asked for its status */
 	PATH_BYTES = 64,
 };
 #define CALM_RATIO 0.02
@@ -25,6 +26,10 @@ enum {
 #define SURPRISE_RATIO 0.1
 /* Full looks out of turn, when one surprise follows the other. */
 #define CREDIT_NS (500 * NS_PER_MS)
+/* A calm thread of many is read at every second turn only, and asked for its status yet more
+ * seldom. */
+#define REST_NS (THREADS_TURN_NS * 3 / 2)
+#define REST_STATUS_NS (5 * NS_PER_S)
 /* Others may change where a thread may run while it sleeps. */
 #define STATUS_NS (10 * NS_PER_S)
 
@@ -306,6 +311,11 @@ static void look_at_all(struct thread_set *t, int64_t now_ns)
 	t->unseen_ns = (int64_t)(t->clock_ns - t->seen_ns);
 }
 
+static bool has_run_on(const struct thread *th)
+{
+	return !th->status_ns || th->state == 'R' || th->n_runs - th->n_runs_of_status > REST_RUNS;
+}
+
 /* The share of the threads whose turn comes in this look. */
 static void take_turns(struct thread_set *t, int64_t now_ns)
 {
@@ -315,8 +325,11 @@ static void take_turns(struct thread_set *t, int64_t now_ns)
 		if (t->turn_at >= t->n)
 			t->turn_at = 0;
 		struct thread *th = t->threads[t->turn_at++];
-		look_at_times(t, th, now_ns);
-		look_at_status(t, th, now_ns);
+		bool may_rest = is_calm(th) && t->n > THREADS_ALWAYS;
+		if (!may_rest || now_ns - th->read_ns >= REST_NS)
+			look_at_times(t, th, now_ns);
+		if (!may_rest || has_run_on(th) || now_ns - th->status_ns >= REST_STATUS_NS)
+			look_at_status(t, th, now_ns);
 	}
 }
 

@@ -2,12 +2,12 @@
  * process_threads.h - the threads of one process: what each used, waited for, and how it stood.
  *
  * A look costs little however many threads there are, because most of them sleep. Those that work
- * are read at every look, the others in turn, each once in THREADS_TURN_NS. That nothing is missed
- * is known from the CPU clock of the process, which counts all of its threads and costs one call:
- * when it grew by more than the threads that were read and the habits of the others explain, all of
- * them are read at once. So a thread that has not been read used less than a tenth of a core, and
- * the busiest one is the right one whenever it used more. Where there is no such clock, every look
- * reads every thread.
+ * are read at every look, the others in turn, each once in 2 THREADS_TURN_NS. That nothing is
+ * missed is known from the CPU clock of the process, which counts all of its threads and costs one
+ * call: when it grew by more than the threads that were read and the habits of the others explain,
+ * all of them are read at once. So a thread that has not been read used less than a tenth of a
+ * core, and the busiest one is the right one whenever it used more. Where there is no such clock,
+ * every look reads every thread.
  *
  * Always: sums only grow, by what was seen to grow; a thread that ends takes nothing away. A thread
  * is known by its descriptor, not by its number, which may be used again.

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 enum { TREE_PROCESSES_MAX = 128, TREE_REFUSED_MAX = 16 };
-#define TREE_TURN_NS (5 * NS_PER_S)
+#define TREE_TURN_NS (10 * NS_PER_S)
 
 struct tree {
 	struct process_place *place;
