@@ -89,8 +89,9 @@ struct call {
 	const struct cmd_common *common;
 	struct watching *watching;
 	struct watch_lines lines;
-	double line_s;  /* until where lines have been shown */
-	size_t n_ended; /* processes whose end has been told */
+	double line_s;   /* until where lines have been shown */
+	size_t n_ended;  /* processes whose end has been told */
+	size_t n_unread; /* pages of which it was told that they cannot be read */
 };
 
 /* ---- options ---- */
@@ -156,6 +157,18 @@ static void tell_ended(struct call *call, const struct watch_run *r)
 	call->n_ended = n;
 }
 
+/* Once for each; what else befalls a page is in the result. */
+static void tell_unread(struct call *call, const struct watch_run *r)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < r->n_pages; i++) {
+		const struct signal_page *page = &r->pages[i];
+		if (page->n_read == 0 && page->n_failed > 0 && n++ >= call->n_unread)
+			cmd_warn("'%s': %s", page->url, page->reason);
+	}
+	call->n_unread = n > call->n_unread ? n : call->n_unread;
+}
+
 static bool print_line(struct call *call, const struct watch_run *r, struct err *err)
 {
 	AUTO(auto_buf) struct buf line = { 0 };
@@ -180,6 +193,7 @@ static bool show_moment(struct call *call, struct err *err)
 	if (shows_lines(call) && now.system.to_s > call->line_s)
 		ok = print_line(call, &now, err);
 	tell_ended(call, &now);
+	tell_unread(call, &now);
 	if (!isnan(now.system.to_s))
 		call->line_s = now.system.to_s;
 	arena_release(&tmp);
@@ -322,6 +336,7 @@ static int finish(struct call *call, struct arena *run, struct err *err)
 	watching_finish(call->watching, run, &r);
 	bool seen = r.system.n_samples > 0;
 	tell_ended(call, &r);
+	tell_unread(call, &r);
 	bool ok = write_result(call, &r, err) && check_record(&r, err) &&
 	          watching_check(call->watching, err);
 	if (!ok)

@@ -325,16 +325,13 @@ void watching_close(struct watching *w)
 	pthread_mutex_destroy(&w->lock);
 }
 
-/* A page that cannot be read now may be read later. */
+/* Nobody waits for a page: one that cannot be read now may be read later. */
 static bool start_pages(struct watching *w, struct err *err)
 {
 	for (size_t i = 0; i < w->n_pages; i++) {
-		struct scrape *scrape = w->pages[i].scrape;
-		struct err why;
-		if (!scrape_look(scrape, &why))
-			cmd_warn(_("no metrics from '%s': %s"), scrape_url(scrape), why.text);
-		if (!scrape_start(scrape, true, err))
+		if (!scrape_start(w->pages[i].scrape, false, err))
 			return false;
+		scrape_window_opens(w->pages[i].scrape);
 	}
 	return true;
 }
@@ -345,10 +342,9 @@ bool watching_start(struct watching *w, struct err *err)
 		return true;
 	w->started_at = now_utc(w->run);
 	w->start_ns = clock_now_ns();
+	w->lists_due_ns = w->start_ns + lists_ns;
 	if ((w->options->record && !open_tape(w, err)) || !start_pages(w, err))
 		return false;
-	w->start_ns = clock_now_ns();
-	w->lists_due_ns = w->start_ns + lists_ns;
 	return sampler_start(w->sampler, err) && (w->child.pid <= 0 || child_go(&w->child, err));
 }
 
@@ -476,11 +472,12 @@ bool watching_wait(struct watching *w, int64_t until_ns, const atomic_bool *stop
 
 size_t watching_pages(struct watching *w, struct arena *run, struct signal_page **ret_pages)
 {
+	int64_t begin_ns = sampler_begin_ns(w->sampler);
 	if (w->replay)
-		return replay_pages(w->replay, w->start_ns, run, ret_pages);
+		return replay_pages(w->replay, begin_ns, run, ret_pages);
 	struct signal_page *pages = arena_new_n(run, struct signal_page, w->n_pages + 1);
 	for (size_t i = 0; i < w->n_pages; i++)
-		scrape_report(w->pages[i].scrape, w->start_ns, clock_now_ns(), run, &pages[i]);
+		scrape_report(w->pages[i].scrape, begin_ns, clock_now_ns(), run, &pages[i]);
 	*ret_pages = pages;
 	return w->n_pages;
 }
@@ -525,10 +522,13 @@ void watching_glance(struct watching *w, bool (*wants)(const char *name), struct
 void watching_finish(struct watching *w, struct arena *run, struct watch_run *ret_run)
 {
 	*ret_run = (struct watch_run){ 0 };
-	for (size_t i = 0; i < w->n_pages; i++)
-		scrape_finish(w->pages[i].scrape);
 	if (!w->replay)
 		sampler_ends(w->sampler);
+	/* All look a last time at once. */
+	for (size_t i = 0; i < w->n_pages; i++)
+		scrape_window_closes(w->pages[i].scrape);
+	for (size_t i = 0; i < w->n_pages; i++)
+		scrape_finish(w->pages[i].scrape);
 	sampler_report(w->sampler, INT64_MIN, run, &ret_run->system);
 	/* A process that has ended can be seen until it is waited for: not before the last sample.
 	 */

@@ -14,9 +14,9 @@ static const struct part process[] = {
 	        .fold = PART_SUM },
 	{ "process_run_queue_ratio", N_("waiting for a core %s of the time (at most %s)"),
 	        N_("waiting for a core %s of the time"), part_max, 1, .fold = PART_SUM },
-	{ "process_voluntary_per_s", N_("%s voluntary switches/s (at most %s)"),
+	{ "process_voluntary_switches_per_s", N_("%s voluntary switches/s (at most %s)"),
 	        N_("%s voluntary switches/s"), part_max, 1, .fold = PART_SUM },
-	{ "process_involuntary_per_s", N_("%s involuntary ones/s (at most %s)"),
+	{ "process_involuntary_switches_per_s", N_("%s involuntary ones/s (at most %s)"),
 	        N_("%s involuntary ones/s"), part_max, 1, .fold = PART_SUM },
 };
 
@@ -25,8 +25,9 @@ static const struct part memory[] = {
 	        .is_bytes = true, .fold = PART_SUM },
 	{ "process_major_faults_per_s", N_("%s major faults/s (%s in all)"),
 	        N_("%s major faults/s"), part_delta, 1, true, .fold = PART_SUM },
-	{ "process_read_bytes_per_s", N_("reads %s/s (%s in all)"), N_("reads %s/s"), part_delta, 1,
-	        true, .is_bytes = true, .fold = PART_SUM },
+	{ "process_storage_read_bytes_per_s", N_("%s/s read from disks (%s in all)"),
+	        N_("%s/s read from disks"), part_delta, 1, true, .is_bytes = true,
+	        .fold = PART_SUM },
 };
 
 static const struct part host[] = {
@@ -53,8 +54,13 @@ static const struct part cgroup[] = {
 static const struct part device[] = {
 	{ "gpu_util_ratio", N_("a kernel ran %s %% of the time (at most %s %%)"), NULL, part_max,
 	        100 },
-	{ "gpu_memory_used_ratio", N_("memory %s %% (at most %s %%)"), NULL, part_max, 100 },
-	{ "gpu_power_ratio", N_("power %s %% of its cap (at most %s %%)"), NULL, part_max, 100 },
+	{ "gpu_memory_used_bytes", N_("%s of its memory in use (at most %s)"), NULL, part_max, 1,
+	        .is_bytes = true },
+	{ "gpu_power_w", N_("%s W (at most %s W)"), NULL, part_max, 1 },
+	{ "gpu_throttle_power_cap_ratio", N_("held back by its power cap %s %% of the time"), NULL,
+	        NULL, 100, true },
+	{ "gpu_throttle_hw_slowdown_ratio", N_("slowed down by its hardware %s %% of the time"),
+	        NULL, NULL, 100, true },
 };
 
 static void add_busiest(struct fields *f, const struct signal_system *s)

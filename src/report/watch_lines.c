@@ -56,21 +56,35 @@ bool watch_lines_wants(const char *name)
 	return false;
 }
 
-/* The mean of what was seen after from_s; NAN: nothing was. */
-static double mean_since(const struct signal *s, double from_s, double to_s)
+/* The points of a signal that say most of now. */
+struct points {
+	const struct signal_point *items;
+	int64_t n; /* up to the moment of the line; later ones are not counted */
+};
+
+static struct points points_of(const struct signal *s, double to_s)
 {
-	const struct signal_point *points = s->n_recent > 0 ? s->recent : s->series;
-	int64_t n_points = s->n_recent > 0 ? s->n_recent : s->n_series;
+	struct points p = { s->recent, s->n_recent };
+	if (p.n == 0)
+		p = (struct points){ s->series, s->n_series };
+	while (p.n > 0 && p.items[p.n - 1].t_s > to_s)
+		p.n--;
+	return p;
+}
+
+/* The mean of what was seen after from_s; of what is looked at seldom, the last. */
+static double mean_since(const struct signal *s, const struct points *p, double from_s)
+{
 	double sum = 0;
 	int n = 0;
-	for (int64_t i = n_points; i > 0 && points[i - 1].t_s > from_s; i--) {
-		if (points[i - 1].t_s > to_s)
-			continue;
-		sum += points[i - 1].value;
+	for (int64_t i = p->n; i > 0 && p->items[i - 1].t_s > from_s; i--) {
+		sum += p->items[i - 1].value;
 		n++;
 	}
-	/* What is looked at seldom still is what it was at its last look. */
-	return n > 0 ? sum / n : s->last;
+	if (n > 0)
+		return sum / n;
+	/* A signal of a page does not tell its last value apart. */
+	return s->page && p->n > 0 ? p->items[p->n - 1].value : s->last;
 }
 
 /* A column while a line is made. */
@@ -83,9 +97,10 @@ struct cell {
 static void fold_in(struct cell *cell, const struct column *column, const struct signal *s,
         double from_s, double to_s)
 {
-	if (s->state > SIGNAL_ESTIMATED || cell->whole)
+	const struct points points = points_of(s, to_s);
+	if (s->state > SIGNAL_ESTIMATED || cell->whole || points.n == 0)
 		return;
-	double value = mean_since(s, from_s, to_s);
+	double value = mean_since(s, &points, from_s);
 	cell->exists = true;
 	cell->whole = !s->instance && !s->page;
 	if (isnan(value))

@@ -296,6 +296,14 @@ void sampler_glance(struct sampler *s, int64_t zero_ns, bool (*wants)(const char
 	pthread_mutex_unlock(&s->lock);
 }
 
+int64_t sampler_begin_ns(struct sampler *s)
+{
+	lock_answered(s);
+	int64_t begin_ns = s->begin_ns;
+	pthread_mutex_unlock(&s->lock);
+	return begin_ns;
+}
+
 void sampler_close(struct sampler *s)
 {
 	if (!s)

@@ -44,6 +44,9 @@ void sampler_report(
 void sampler_glance(struct sampler *s, int64_t zero_ns, bool (*wants)(const char *name),
         struct arena *run, struct signal_system *ret_system);
 
+/* When the window began, on the clock of the samples; 0: it has not yet. */
+int64_t sampler_begin_ns(struct sampler *s);
+
 /*
  * Called by the thread after each sample, under the lock: board_each_news is for it. Set before
  * sampler_start.

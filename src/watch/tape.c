@@ -1,5 +1,6 @@
 #include "watch/tape.h"
 
+#include "watch/exporter_map.h"
 #include "watch/metrics_map.h"
 
 #include "base/clock.h"
@@ -419,9 +420,10 @@ static struct str name_of(struct str line)
 static bool is_wanted(struct str name)
 {
 	struct metrics_match matches[METRICS_MATCHES_MAX];
+	struct exporter_match others[EXPORTER_MATCHES_MAX];
 	return name.len > 0 && name.s[0] != '#' &&
 	       (str_eq(name, STR("process_start_time_seconds")) ||
-	               metrics_lookup(name, matches) > 0);
+	               metrics_lookup(name, matches) > 0 || exporter_lookup(name, others) > 0);
 }
 
 static void keep_wanted(struct str text, struct buf *out)
