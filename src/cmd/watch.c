@@ -13,6 +13,7 @@
 #include "report/watch.h"
 #include "watch/exporter.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,6 +92,7 @@ struct call {
 	struct watch_lines lines;
 	double line_s;   /* until where lines have been shown */
 	size_t n_ended;  /* processes whose end has been told */
+	bool no_reader;  /* of the lines, any more */
 	size_t n_unread; /* pages of which it was told that they cannot be read */
 };
 
@@ -173,7 +175,12 @@ static bool print_line(struct call *call, const struct watch_run *r, struct err 
 {
 	AUTO(auto_buf) struct buf line = { 0 };
 	watch_lines_add(&call->lines, r, call->line_s, r->system.to_s, &line);
-	return cmd_print(&line, err);
+	errno = 0;
+	if (cmd_print(&line, err))
+		return true;
+	/* Whoever reads only the first lines of a pipe has what he wanted: the watch is over. */
+	call->no_reader = errno == EPIPE;
+	return call->no_reader;
 }
 
 /* Lines are wanted unless only the result is. */
@@ -218,7 +225,7 @@ static bool watch_lines(struct call *call, struct err *err)
 		is_last |= !goes_on || atomic_load(stop);
 		if (!is_last && !show_moment(call, err))
 			return false;
-		if (is_last)
+		if (is_last || call->no_reader)
 			return true;
 	}
 }
@@ -307,7 +314,7 @@ static bool write_result(struct call *call, const struct watch_run *r, struct er
 		report_watch_json(r, call->options->series, &json);
 		ok = cmd_write(common->json, buf_str(&json), err);
 	}
-	if (!cmd_shows_text(common))
+	if (!cmd_shows_text(common) || call->no_reader)
 		return ok;
 	if (call->lines.n_lines > 0)
 		buf_add_char(&text, '\n');

@@ -89,6 +89,13 @@ holds() {
 	! grep -qi 'nan' "$TEMP/out"
 }
 
+@test "whoever reads only the first lines ends it, and all that was seen is written" {
+	set -o pipefail
+	venturi watch -d 60s --json "$R" | head -2 >"$TEMP/out"
+	[ "$(wc -l <"$TEMP/out")" -eq 2 ]
+	holds '.duration_s < 10 and .window.samples >= 8'
+}
+
 @test "Ctrl-C and SIGTERM end it and write all that was seen" {
 	for signal in INT TERM; do
 		rm -f "$R"
@@ -193,6 +200,20 @@ holds() {
 	[[ "$stderr" == *"process $second (sleep) has ended after "* ]]
 	holds '[.processes[].ended_s] | .[0] < 1.5 and .[1] > 1.5 and .[1] < 3'
 	holds '.duration_s > 1.5 and .duration_s < 4'
+}
+
+@test "what may not be looked at says so, and the rest is seen" {
+	[ "$(id -u)" -eq 0 ] || skip "it takes root to become somebody else"
+	command -v setpriv >/dev/null || skip "there is no setpriv"
+	sleeper
+	cp "$VENTURI_BUILD/venturi" "$TEMP/venturi"
+	chmod 755 "$TEMP"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$TEMP/venturi" watch --pid "$SLEEPER" -d 1s \
+		--json - -q >"$R"
+	holds '[.signals[] | select(.name == "process_storage_read_bytes_per_s")]
+		| length > 0 and all(.state | startswith("not_"))
+		and any(.reason | test("ermission|not allowed|may not|privilege"))'
+	holds '[.signals[] | select(.name == "process_cpu_ratio" and .state == "measured")] | length > 0'
 }
 
 @test "processes are found by their names" {

@@ -3,6 +3,7 @@
 #include "report/layout.h"
 #include "report/watch.h"
 #include "text/json.h"
+#include "text/prometheus.h"
 
 #include <jansson.h>
 
@@ -276,11 +277,207 @@ static void of_many_instances_the_largest_are_shown(void)
 	CHECK(!strstr(out.s, "cpu7 "));
 }
 
+static struct signal gauge_at(const char *name, const char *instance, double value,
+        const struct signal_point *recent, int64_t n)
+{
+	return (struct signal){ .name = name,
+		.instance = instance,
+		.unit = "ratio",
+		.state = SIGNAL_MEASURED,
+		.n = n,
+		.mean = value,
+		.last = value,
+		.total = NAN,
+		.delta = NAN,
+		.recent = recent,
+		.n_recent = n };
+}
+
+static void a_line_has_means_since_the_line_before_and_columns_of_what_there_is(void)
+{
+	static const struct signal_point first[] = { { 0.5, 0.1 }, { 1.0, 0.2 }, { 1.5, 0.4 },
+		{ 2.0, 0.6 }, { 2.5, 9 } };
+	static const struct signal_point seldom[] = { { 0.5, 0.25 } };
+	AUTO(auto_buf) struct buf out = { 0 };
+	struct watch_lines lines = { 0 };
+	struct signal now[] = {
+		gauge_at("process_cpu_ratio", "7", 9, first, 5),
+		gauge_at("process_cpu_ratio", "8", 0.25, seldom, 1),
+		gauge_at("host_cpu_ratio", NULL, 0.25, seldom, 1),
+		gauge_at("no_column", NULL, 1, seldom, 1),
+		gauge_at("gpu_util_ratio", "0", 0.5, seldom, 0),
+	};
+	struct watch_run r = { .system = { .signals = now, .n_signals = 5 } };
+	/* the point at 1.0 belongs to the line before, the one at 2.5 to the next */
+	watch_lines_add(&lines, &r, 1, 2, &out);
+	CHECK_STR(out.s, "  time s    CPU%  host%\n"
+	                 "     2.0    75.0   25.0\n");
+	buf_clear(&out);
+	/* the process is gone, and a device has come */
+	now[0].last = now[1].last = NAN;
+	now[0].n_recent = 1;
+	now[4] = gauge_at("gpu_util_ratio", "0", 0.5, seldom, 1);
+	watch_lines_add(&lines, &r, 2, 3, &out);
+	CHECK_STR(out.s, "  time s    CPU%  host%   GPU%\n"
+	                 "     3.0       -   25.0   50.0\n");
+	CHECK(watch_lines_wants("gpu_util_ratio") && !watch_lines_wants("no_column"));
+}
+
+static void a_head_comes_again_after_twenty_lines(void)
+{
+	static const struct signal_point point[] = { { 0.5, 0.25 } };
+	AUTO(auto_buf) struct buf out = { 0 };
+	struct watch_lines lines = { 0 };
+	struct signal now[] = { gauge_at("host_cpu_ratio", NULL, 0.25, point, 1) };
+	struct watch_run r = { .system = { .signals = now, .n_signals = 1 } };
+	for (int i = 1; i <= 41; i++)
+		watch_lines_add(&lines, &r, i - 1, i, &out);
+	int heads = 0;
+	for (const char *at = out.s; (at = strstr(at, "time s")); at++)
+		heads++;
+	CHECK_INT(heads, 3);
+}
+
+/* The value of a metric, and whether one of its labels has a value. */
+struct wanted {
+	const char *name, *label, *value;
+	double got;
+	enum prometheus_type type;
+	int n;
+};
+
+static bool on_sample(void *ctx, const struct prometheus_sample *s)
+{
+	struct wanted *w = ctx;
+	const struct str *label = w->label ? prometheus_label(s, str_of(w->label)) : NULL;
+	if (!str_eq(s->name, str_of(w->name)) ||
+	        (w->label && !(label && str_eq(*label, str_of(w->value)))))
+		return true;
+	w->got = s->value;
+	w->type = s->type;
+	w->n++;
+	return true;
+}
+
+static void a_page_for_prometheus_has_base_units_types_and_escapes(void)
+{
+	static struct signal exported[] = {
+		{ .name = "process_cpu_ratio",
+		        .unit = "ratio",
+		        .instance = "a\"\\\n",
+		        .state = SIGNAL_MEASURED,
+		        .n = 3,
+		        .mean = 0.5,
+		        .delta = 2,
+		        .total = 2.5,
+		        .last = 0.5 },
+		{ .name = "disk_bytes_per_s",
+		        .unit = "bytes/s",
+		        .state = SIGNAL_MEASURED,
+		        .n = 3,
+		        .mean = 1,
+		        .delta = 9,
+		        .total = 4096,
+		        .last = 1 },
+		{ .name = "forks_per_s",
+		        .unit = "1/s",
+		        .state = SIGNAL_MEASURED,
+		        .n = 3,
+		        .mean = 1,
+		        .delta = 9,
+		        .total = 12,
+		        .last = 1 },
+		{ .name = "watch_late_ms",
+		        .unit = "ms",
+		        .state = SIGNAL_MEASURED,
+		        .n = 3,
+		        .mean = 1,
+		        .delta = NAN,
+		        .total = NAN,
+		        .last = 2.5 },
+		{ .name = "gpu_clock_mhz",
+		        .unit = "MHz",
+		        .state = SIGNAL_MEASURED,
+		        .n = 3,
+		        .mean = 1,
+		        .delta = NAN,
+		        .total = NAN,
+		        .last = 1500 },
+		{ .name = "governor",
+		        .unit = "1",
+		        .state = SIGNAL_MEASURED,
+		        .n = 3,
+		        .mean = NAN,
+		        .delta = NAN,
+		        .total = NAN,
+		        .last = NAN,
+		        .text = "powersave" },
+		{ .name = "gone",
+		        .unit = "1",
+		        .state = SIGNAL_NOT_COUNTED,
+		        .reason = "it ended",
+		        .mean = NAN,
+		        .delta = NAN,
+		        .total = NAN,
+		        .last = NAN },
+	};
+	static struct signal of_page[] = {
+		{ .name = "server_ttft_ms",
+		        .unit = "ms",
+		        .page = "http://x/metrics",
+		        .state = SIGNAL_ESTIMATED,
+		        .reason = "buckets",
+		        .n = 4,
+		        .mean = 250,
+		        .min = NAN,
+		        .delta = NAN,
+		        .total = NAN,
+		        .last = NAN },
+	};
+	static struct signal_page page = {
+		.url = "http://x/metrics", .signals = of_page, .n_signals = 1
+	};
+	struct wanted wanted[] = {
+		{ "venturi_process_cpu_seconds_total", "of", "a\\\"\\\\\\n", 2.5,
+		        PROMETHEUS_COUNTER, 1 },
+		{ "venturi_disk_bytes_total", NULL, NULL, 4096, PROMETHEUS_COUNTER, 1 },
+		{ "venturi_forks_total", NULL, NULL, 12, PROMETHEUS_COUNTER, 1 },
+		{ "venturi_watch_late_seconds", NULL, NULL, 0.0025, PROMETHEUS_GAUGE, 1 },
+		{ "venturi_gpu_clock_hertz", NULL, NULL, 1.5e9, PROMETHEUS_GAUGE, 1 },
+		{ "venturi_governor_info", "text", "powersave", 1, PROMETHEUS_GAUGE, 1 },
+		{ "venturi_gone", NULL, NULL, 0, 0, 0 },
+		{ "venturi_signal_missing", "reason", "it ended", 1, PROMETHEUS_GAUGE, 1 },
+		{ "venturi_server_ttft_seconds_sum", "page", "http://x/metrics", 1,
+		        PROMETHEUS_SUMMARY, 1 },
+		{ "venturi_server_ttft_seconds_count", NULL, NULL, 4, PROMETHEUS_SUMMARY, 1 },
+	};
+	const struct watch_run r = {
+		.system = { .signals = exported, .n_signals = 7 }, .pages = &page, .n_pages = 1
+	};
+	AUTO(auto_buf) struct buf out = { 0 };
+	struct prometheus_page read;
+	report_watch_prometheus(&r, &out);
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+		struct wanted w = wanted[i];
+		w.n = 0;
+		CHECK(prometheus_read(buf_str(&out), on_sample, &w, &read));
+		bool same = w.n == wanted[i].n && w.type == wanted[i].type &&
+		            fabs(w.got - wanted[i].got) <= 1e-9 * fabs(w.got);
+		if (!CHECK(same))
+			printf("# %s\n%s", wanted[i].name, out.s);
+	}
+	CHECK_INT(read.n_broken, 0);
+	CHECK_INT(read.n_samples, 9);
+}
+
 int main(void)
 {
 	TAP_RUN(json_holds_signals_with_state_and_reason_and_no_zeros_for_what_is_absent);
 	TAP_RUN(a_part_of_another_schema_has_series_when_asked);
 	TAP_RUN(text_shows_figures_and_groups_what_is_missing_by_its_reason);
 	TAP_RUN(of_many_instances_the_largest_are_shown);
+	TAP_RUN(a_line_has_means_since_the_line_before_and_columns_of_what_there_is);
+	TAP_RUN(a_head_comes_again_after_twenty_lines);
+	TAP_RUN(a_page_for_prometheus_has_base_units_types_and_escapes);
 	return tap_done();
 }
