@@ -39,7 +39,7 @@ struct channel {
 	uint64_t total, whole; /* whole: of a share */
 	int64_t total_ns;
 	double grown_ever;
-	double interval_s; /* of the newest value */
+	double interval_s; /* the newest */
 
 	/* since the begin */
 	int64_t n, n_resets;
@@ -227,12 +227,12 @@ void channel_total(struct channel *c, uint64_t total)
 		return;
 	c->grown += (double)by * scale;
 	c->grown_ever += (double)by * scale;
-	if (c->n > 0 && interval_s < REST_RATIO * c->interval_s) {
-		add_rest(c, (double)by * scale, interval_s);
-		return;
-	}
+	bool is_rest = c->n > 0 && interval_s < REST_RATIO * c->interval_s;
 	c->interval_s = interval_s;
-	take_value(c, (double)by * scale / interval_s, interval_s);
+	if (is_rest)
+		add_rest(c, (double)by * scale, interval_s);
+	else
+		take_value(c, (double)by * scale / interval_s, interval_s);
 }
 
 void channel_share(struct channel *c, uint64_t part, uint64_t whole)

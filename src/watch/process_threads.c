@@ -140,7 +140,7 @@ static void take_times(struct thread_set *t, struct thread *th,
 	uint64_t wait_ns = advance(&th->wait_ns, &th->begin_wait_ns, times->wait_ns);
 	double interval_ns = (double)(now_ns - th->read_ns);
 	/* Ticks of the scheduler would show in a rest, not the thread. */
-	if (interval_ns >= REST_RATIO * (double)t->interval_ns) {
+	if (!t->is_rest || th->read_ns < t->look_ns) {
 		set_ratio(t, th, (double)cpu_ns, now_ns);
 		th->wait_ratio = (double)wait_ns / interval_ns;
 		th->n_calm = th->cpu_ratio + th->wait_ratio < CALM_RATIO ? th->n_calm + 1 : 0;
@@ -380,9 +380,9 @@ static void find_busiest(struct thread_set *t, int64_t now_ns)
 
 void threads_look(struct thread_set *t, int64_t now_ns, bool all)
 {
-	t->is_rest = (double)(now_ns - t->look_ns) < REST_RATIO * (double)t->interval_ns;
-	if (!t->is_rest)
-		t->interval_ns = now_ns - t->look_ns;
+	int64_t before_ns = t->interval_ns;
+	t->interval_ns = now_ns - t->look_ns;
+	t->is_rest = (double)t->interval_ns < REST_RATIO * (double)before_ns;
 	if (all) {
 		look_at_all(t, now_ns);
 		for (size_t i = 0; i < t->n; i++)

@@ -108,6 +108,17 @@ static void a_rest_before_the_end_counts_in_the_mean_alone(void)
 	CHECK_NEAR(s->max, 0.3, 1e-12);
 	CHECK_NEAR(s->mean, 0.080 / 0.301, 1e-12);
 	CHECK_NEAR(s->delta, 0.080, 1e-12);
+	/* A sample that was late makes one rest of the next, not of all that follow. */
+	board_at(b, 3000 * NS_PER_MS);
+	channel_total(c, 0);
+	board_begin(b);
+	for (int i = 1; i <= 10; i++) {
+		board_at(b, (3900 + 100 * i) * NS_PER_MS);
+		channel_total(c, (uint64_t)(900 + 100 * i) * 250000);
+	}
+	board_report(b, 0, run, &got);
+	CHECK_INT(find(&got, "a_rate")->n, 9);
+	CHECK_NEAR(find(&got, "a_rate")->mean, 0.25, 1e-12);
 	board_free(b);
 	arena_release(run);
 }
@@ -438,7 +449,8 @@ static void a_sampler_counts_what_lies_inside_its_window(void)
 	double length_s = (double)(end_ns - begin_ns) / 1e9;
 	CHECK(got.from_s >= 0 && got.from_s < 0.05);
 	CHECK(got.to_s >= length_s - 0.001 && got.to_s < length_s + 0.05);
-	/* the interval after a late sample, and the last one, may be rests: no values of their own */
+	/* the interval after a late sample, and the last one, may be rests: no values of their own
+	 */
 	int64_t n_rates = find(&got, "a_narrow")->n;
 	CHECK(n_rates <= got.n_samples && n_rates >= got.n_samples / 2);
 	int asked = n_asked;

@@ -306,6 +306,25 @@ static void what_is_half_written_or_goes_back_is_left_out(void)
 	end();
 }
 
+static void after_a_late_sample_threads_are_told_as_before(void)
+{
+	static const unsigned at_s[] = { 0, 1, 7, 8, 9, 10 };
+	tree_new();
+	put_service(0);
+	watch(10, 0);
+	for (size_t i = 0; i < ARRAY_LEN(at_s); i++) {
+		put_service(at_s[i]);
+		step(1 + (int)at_s[i]);
+	}
+	/* The one behind the late one counts in the sums alone. */
+	CHECK_NEAR(report("thread_busiest_cpu_ratio")->mean, 0.5, 1e-9);
+	CHECK_INT(got.threads[0].n, 4);
+	CHECK_NEAR(got.threads[0].cpu_ratio, 0.5, 1e-9);
+	CHECK_NEAR(report("process_run_queue_ratio")->mean, 0.25, 1e-9);
+	CHECK_INT(report("process_run_queue_ratio")->n, 4);
+	end();
+}
+
 static void a_kernel_without_schedstat_gives_ticks_and_no_waiting(void)
 {
 	tree_new();
@@ -377,6 +396,7 @@ int main(void)
 	TAP_RUN(children_are_followed_without_a_list_of_them);
 	TAP_RUN(children_that_are_listed_are_followed);
 	TAP_RUN(what_is_half_written_or_goes_back_is_left_out);
+	TAP_RUN(after_a_late_sample_threads_are_told_as_before);
 	TAP_RUN(a_kernel_without_schedstat_gives_ticks_and_no_waiting);
 	TAP_RUN(what_cannot_be_read_says_why);
 	TAP_RUN(a_source_without_a_process_is_not_opened);
