@@ -80,9 +80,13 @@ struct signal_thread {
 	const double *recent;            /* CPU ratios of the newest samples, oldest first */
 	int64_t n_recent;
 	int64_t n;                       /* samples */
+	/* What it waits for most when it is not on a CPU: "lock", "events", "network", "io",
+	 * "storage", "sleep", "memory", "device", "other"; NULL: it was not looked at. */
+	const char *waits_for;
+	double waits_for_ratio; /* share of all looks at it off a CPU; waits_for is not NULL */
 };
 
-/* Where a watched process was, by samples of its stacks. */
+/* Where a watched process was on a CPU, by samples. */
 struct signal_symbol {
 	int pid;
 	const char *symbol; /* "[unknown]" where nobody knows the name */

@@ -224,7 +224,7 @@ struct watched {
 
 struct perf_counts {
 	struct group groups[N_GROUPS];
-	struct watched *watched; /* [n_watched] */
+	struct watched *watched; /* [n_watched + 1]; the last is the sum of all */
 	size_t n_watched;
 	size_t n_descriptors;
 };
@@ -346,10 +346,13 @@ static void make_channels(struct perf_counts *p, const struct watch_config *conf
 		if (why)
 			channel_absent(
 			        board_channel(board, &rows[row], NULL), SIGNAL_NOT_SUPPORTED, why);
-		for (size_t i = 0; i < config->n_pids && !why; i++) {
-			char pid[16];
-			snprintf(pid, sizeof(pid), "%d", config->pids[i]);
-			struct channel *c = board_channel(board, &rows[row], pid);
+		/* The sum has no instance; of one process it is all there is to tell. */
+		for (size_t i = config->n_pids > 1 ? 0 : 1; i <= config->n_pids && !why; i++) {
+			char label[TASK_LABEL_BYTES];
+			if (i < config->n_pids)
+				task_label(config, config->pids[i], label);
+			struct channel *c =
+			        board_channel(board, &rows[row], i < config->n_pids ? label : NULL);
 			p->watched[i].channels[row] = c;
 			say_what_is_assumed(p, row, c);
 		}
@@ -385,7 +388,7 @@ static bool perf_counts_open(const struct watch_config *config, struct board *bo
 		return err_set(err, ERR_SYSTEM, _("no process is watched"));
 	struct perf_counts *p = arena_new(run, struct perf_counts);
 	p->n_watched = config->n_pids;
-	p->watched = arena_new_n(run, struct watched, config->n_pids);
+	p->watched = arena_new_n(run, struct watched, config->n_pids + 1);
 	for (size_t i = 0; i < config->n_pids; i++) {
 		char path[32];
 		snprintf(path, sizeof(path), "/proc/%d", config->pids[i]);
@@ -396,11 +399,11 @@ static bool perf_counts_open(const struct watch_config *config, struct board *bo
 	return true;
 }
 
-static void say_shared(struct perf_counts *p, const struct group_row *group, int watched)
+static void say_shared(struct watched *w, const struct group_row *group)
 {
 	for (int row = 0; row < N_ROWS; row++)
 		if (group_of(shown[row].part) == group)
-			channel_estimated(p->watched[watched].channels[row],
+			channel_estimated(w->channels[row],
 			        _("the processor's counters were shared out in turns, and growth "
 			          "is scaled "
 			          "by the time that was counted"));
@@ -414,10 +417,13 @@ static void read_counter(struct perf_counts *p, struct counter *c, const struct 
 	enum perf_growth how = perf_scale(&now, n > 0 ? (size_t)n : 0, row->n, &c->before, growth);
 	if (how == PERF_NOTHING)
 		return;
-	for (int i = 0; i < row->n; i++)
-		p->watched[c->watched].totals[(int)row->first + i] += growth[i];
-	if (how == PERF_SCALED)
-		say_shared(p, row, c->watched);
+	struct watched *both[] = { &p->watched[c->watched], &p->watched[p->n_watched] };
+	for (size_t i = 0; i < ARRAY_LEN(both); i++) {
+		for (int j = 0; j < row->n; j++)
+			both[i]->totals[(int)row->first + j] += growth[j];
+		if (how == PERF_SCALED)
+			say_shared(both[i], row);
+	}
 }
 
 static void show(struct watched *w)
@@ -433,13 +439,13 @@ static void show(struct watched *w)
 }
 
 /* A process that has ended counts no further, which is not the same as 0. */
-static void look_whether_ended(struct watched *w)
+static void show_or_end(struct watched *w, bool ended)
 {
-	if (w->ended || faccessat(w->folder_fd, "stat", F_OK, 0) == 0)
-		return;
-	w->ended = true;
-	for (int row = 0; row < N_ROWS; row++)
+	if (!ended)
+		show(w);
+	for (int row = 0; row < N_ROWS && ended && !w->ended; row++)
 		channel_absent(w->channels[row], SIGNAL_NOT_COUNTED, _("the process has ended"));
+	w->ended = ended;
 }
 
 static void perf_counts_sample(void *self, int64_t now_ns)
@@ -449,11 +455,13 @@ static void perf_counts_sample(void *self, int64_t now_ns)
 	for (int i = 0; i < N_GROUPS; i++)
 		for (size_t j = 0; j < p->groups[i].n; j++)
 			read_counter(p, &p->groups[i].counters[j], &group_rows[i]);
+	bool all_ended = true;
 	for (size_t i = 0; i < p->n_watched; i++) {
-		look_whether_ended(&p->watched[i]);
-		if (!p->watched[i].ended)
-			show(&p->watched[i]);
+		struct watched *w = &p->watched[i];
+		show_or_end(w, faccessat(w->folder_fd, "stat", F_OK, 0) != 0);
+		all_ended &= w->ended;
 	}
+	show_or_end(&p->watched[p->n_watched], all_ended);
 }
 
 static void perf_counts_close(void *self)
@@ -470,7 +478,7 @@ const struct watch_source perf_counts_source = {
 	.name = "perf",
 	.rows = rows,
 	.n_rows = N_ROWS,
-	.period_ns = NS_PER_S,
+	.period_ns = 2 * NS_PER_S,
 	.open = perf_counts_open,
 	.sample = perf_counts_sample,
 	.close = perf_counts_close,

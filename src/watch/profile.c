@@ -42,9 +42,8 @@ static const struct watch_row rows[N_ROWS] = {
 	        .kind = WATCH_RATE,
 	        .scale = 1e-9,
 	        .from = "perf_event_open, cpu-clock, samples",
-	        .help = N_(
-	                "CPU time that the samples stand for; what it lacks of the "
-	                "process's CPU time was not sampled"),
+	        .help = N_("CPU time that the samples stand for; what it lacks of the "
+	                   "process's CPU time was not sampled"),
 	        .grain = N_("samples of 10.1 ms of CPU time") },
 	[ROW_SAMPLES] = { .name = "profile_samples_per_s",
 	        .unit = "1/s",
@@ -82,7 +81,7 @@ struct profile {
 	struct profile_table *table;
 	struct sampled *threads; /* by tid */
 	size_t n, max;
-	struct watched *watched; /* [n_watched] */
+	struct watched *watched; /* [n_watched + 1]; the last is the sum of all */
 	size_t n_watched;
 	bool user_only;
 	int refused; /* errno of the thread that could not be sampled last; 0: all can */
@@ -194,9 +193,9 @@ static void drop_unseen(struct profile *p)
 	p->n = kept;
 }
 
-static void scan(struct profile *p)
+static void scan(struct profile *p, int64_t now_ns)
 {
-	tasks_scan(&p->tasks);
+	tasks_scan_threads(&p->tasks, now_ns);
 	p->refused = 0;
 	for (size_t i = 0; i < p->n; i++)
 		p->threads[i].seen = false;
@@ -269,17 +268,33 @@ static void show(struct profile *p, struct watched *w)
 		channel_estimated(w->channels[ROW_SAMPLES], profile_elf_why_not());
 }
 
+static void show_all(struct profile *p)
+{
+	struct watched *sum = &p->watched[p->n_watched];
+	sum->n_samples = sum->n_lost = 0;
+	sum->n_threads = 0;
+	sum->ended = true;
+	for (size_t i = 0; i < p->n_watched; i++) {
+		struct watched *w = &p->watched[i];
+		sum->n_samples += w->n_samples;
+		sum->n_lost += w->n_lost;
+		sum->n_threads += w->n_threads;
+		sum->ended &= w->ended;
+		show(p, w);
+	}
+	show(p, sum);
+}
+
 static void profile_sample(void *self, int64_t now_ns)
 {
 	struct profile *p = self;
 	for (size_t i = 0; i < p->n; i++)
 		drain(p, &p->threads[i]);
 	if (now_ns >= p->next_scan_ns) {
-		scan(p);
+		scan(p, now_ns);
 		p->next_scan_ns = now_ns + SCAN_NS - DRAIN_NS / 2;
 	}
-	for (size_t i = 0; i < p->n_watched; i++)
-		show(p, &p->watched[i]);
+	show_all(p);
 	profile_table_drained(p->table);
 }
 
@@ -294,11 +309,14 @@ static void profile_close(void *self)
 
 static void make_channels(struct profile *p, const struct watch_config *config, struct board *board)
 {
-	for (size_t i = 0; i < p->n_watched; i++) {
-		char pid[16];
-		snprintf(pid, sizeof(pid), "%d", config->pids[i]);
+	/* The sum has no instance; of one process it is all there is to tell. */
+	for (size_t i = p->n_watched > 1 ? 0 : 1; i <= p->n_watched; i++) {
+		char label[TASK_LABEL_BYTES];
+		if (i < p->n_watched)
+			task_label(config, config->pids[i], label);
 		for (int row = 0; row < N_ROWS; row++)
-			p->watched[i].channels[row] = board_channel(board, &rows[row], pid);
+			p->watched[i].channels[row] =
+			        board_channel(board, &rows[row], i < p->n_watched ? label : NULL);
 	}
 }
 
@@ -309,7 +327,7 @@ static bool start(struct profile *p, const struct watch_config *config, struct e
 	p->max = most < TASKS_MAX ? most : TASKS_MAX;
 	p->threads = mem_zeroed(p->max + 1, sizeof(*p->threads));
 	p->table = profile_table_new();
-	scan(p);
+	scan(p, 0);
 	if (p->n > 0)
 		return true;
 	char why[BOARD_REASON_BYTES];
@@ -336,7 +354,7 @@ static bool profile_open(const struct watch_config *config, struct board *board,
 	struct profile *p = arena_new(run, struct profile);
 	tasks_init(&p->tasks, config, run);
 	p->n_watched = config->n_pids;
-	p->watched = arena_new_n(run, struct watched, config->n_pids);
+	p->watched = arena_new_n(run, struct watched, config->n_pids + 1);
 	if (!start(p, config, err))
 		return false;
 	make_channels(p, config, board);

@@ -23,6 +23,7 @@ const struct watch_source *const watch_sources[] = {
 	&connections_source,
 	&perf_counts_source,
 	&profile_source,
+	&waits_source, /* adds to the threads of process_source */
 	&gpu_source,
 	NULL,
 };

@@ -24,6 +24,7 @@ extern const struct watch_source topology_source;      /* packages, cores, cache
 extern const struct watch_source cgroup_cpu_source;    /* quota, throttling, CPU use of groups */
 extern const struct watch_source cgroup_memory_source; /* limits, use and events of groups */
 extern const struct watch_source cgroup_other_source;  /* cpuset, pids, io, pressure of groups */
+extern const struct watch_source waits_source;         /* what busy threads wait for */
 extern const struct watch_source profile_source;       /* where CPU time goes, by symbol */
 
 #endif

@@ -2,6 +2,8 @@
 
 #include "watch/procfile.h"
 
+#include "base/clock.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,6 +11,7 @@
 #include <unistd.h>
 
 enum { BUF_BYTES = 32768 };
+#define CHILDREN_NS (5 * NS_PER_S)
 
 void tasks_init(struct tasks *t, const struct watch_config *config, struct arena *run)
 {
@@ -85,17 +88,47 @@ static void add_children(struct tasks *t, const struct task *thread)
 	}
 }
 
-void tasks_scan(struct tasks *t)
+static void scan(struct tasks *t, bool children)
 {
-	t->n = t->n_processes = 0;
-	t->cut = false;
-	for (size_t i = 0; i < t->config->n_pids; i++)
-		add_process(t, t->config->pids[i], (int)i);
+	t->n = 0;
+	if (children) {
+		t->n_processes = 0;
+		t->cut = false;
+		for (size_t i = 0; i < t->config->n_pids; i++)
+			add_process(t, t->config->pids[i], (int)i);
+	}
 	/* What is found goes to the end of the list that is gone through. */
 	for (size_t i = 0; i < t->n_processes; i++) {
 		size_t first = t->n;
 		add_threads(t, &t->processes[i]);
-		for (size_t j = first; j < t->n; j++)
+		for (size_t j = first; children && j < t->n; j++)
 			add_children(t, &t->tasks[j]);
 	}
+}
+
+void tasks_scan(struct tasks *t)
+{
+	scan(t, true);
+}
+
+void tasks_scan_threads(struct tasks *t, int64_t now_ns)
+{
+	bool children = t->n_processes == 0 || now_ns >= t->next_children_ns;
+	if (children)
+		t->next_children_ns = now_ns + CHILDREN_NS;
+	scan(t, children);
+}
+
+void task_label(const struct watch_config *config, int pid, char buf[TASK_LABEL_BYTES])
+{
+	char text[32];
+	struct str name;
+	if (!procfile_once(config->root, text, sizeof(text), &name, "/proc/%d/comm", pid))
+		name = STR("?");
+	name = str_trim(name);
+	snprintf(buf, TASK_LABEL_BYTES, "%d %.*s", pid, STR_ARG(name));
+	/* A process may call itself anything. */
+	for (char *c = buf; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = '?';
 }

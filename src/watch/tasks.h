@@ -23,12 +23,20 @@ struct tasks {
 	struct task *processes; /* tid is the pid */
 	size_t n_processes;
 	bool cut; /* there were more than the limits */
+	int64_t next_children_ns;
 	char *buf;
 };
 
 void tasks_init(struct tasks *t, const struct watch_config *config, struct arena *run);
 
-/* Looks again, with the watched processes' descendants as well when their threads are asked. */
+/* Looks again for threads and children, for which each thread has to be asked. */
 void tasks_scan(struct tasks *t);
+/* The same, but for children only when that was done 5 s ago or never. */
+void tasks_scan_threads(struct tasks *t, int64_t now_ns);
+
+enum { TASK_LABEL_BYTES = 48 };
+
+/* The instance under which a process is shown: "1234 name". */
+void task_label(const struct watch_config *config, int pid, char buf[TASK_LABEL_BYTES]);
 
 #endif

@@ -14,13 +14,10 @@
 #include <sched.h>
 #include <sys/resource.h>
 
-static const struct signal *find(
-        const struct signal_system *s, const char *name, const char *instance)
+static const struct signal *find(const struct signal_system *s, const char *name)
 {
 	for (size_t i = 0; i < s->n_signals; i++)
-		if (strcmp(s->signals[i].name, name) == 0 &&
-		        (!instance || (s->signals[i].instance &&
-		                              strcmp(s->signals[i].instance, instance) == 0)))
+		if (strcmp(s->signals[i].name, name) == 0)
 			return &s->signals[i];
 	return NULL;
 }
@@ -31,7 +28,6 @@ struct watch {
 	struct watch_config config;
 	int64_t now_ns;
 	int pid;
-	char name[16]; /* the PID as an instance */
 	struct signal_system got;
 };
 
@@ -45,18 +41,17 @@ static bool watch_open(struct watch *w, int pid)
 		.root = "",
 		.pids = &w->pid,
 		.n_pids = 1,
-		.interval_ns = NS_PER_S,
+		.interval_ns = 2 * NS_PER_S,
 		.sources = perf_only,
 		.n_sources = 1,
 	};
-	snprintf(w->name, sizeof(w->name), "%d", pid);
 	return sampler_open(&w->config, &w->run, &w->sampler, &err);
 }
 
 /* The clock is the test's: totals do not depend on it. */
 static void watch_step(struct watch *w)
 {
-	w->now_ns += NS_PER_S;
+	w->now_ns += 2 * NS_PER_S;
 	sampler_step(w->sampler, w->now_ns);
 	sampler_report(w->sampler, INT64_MIN, &w->run, &w->got);
 }
@@ -201,8 +196,8 @@ static void each_move_to_another_cpu_is_counted(void)
 	child_go(&c);
 	CHECK(child_get(&c, &half, sizeof(half)));
 	watch_step(&w);
-	const struct signal *s = find(&w.got, "perf_migrations_per_s", w.name);
-	if (s && s->state == SIGNAL_MEASURED)
+	const struct signal *s = find(&w.got, "perf_migrations_per_s");
+	if (s && s->state != SIGNAL_NOT_SUPPORTED)
 		CHECK_INT(s->delta, N_FLIPS);
 	else
 		tap_skip("the kernel does not let us count migrations");
@@ -268,16 +263,64 @@ static void the_task_clock_has_what_ended_between_two_looks(void)
 	child_go(&c);
 	CHECK(child_get(&c, &used, sizeof(used)));
 	watch_step(&w);
-	const struct signal *s = find(&w.got, "perf_task_clock_ratio", w.name);
-	if (s && s->state <= SIGNAL_ESTIMATED)
+	const struct signal *s = find(&w.got, "perf_task_clock_ratio");
+	if (s && s->state != SIGNAL_NOT_SUPPORTED)
 		CHECK_NEAR(s->delta, used, 0.02 * used + 0.003);
 	else
 		tap_skip("the kernel does not let us count the task clock");
 	child_end(&c);
 	watch_step(&w);
-	s = find(&w.got, "perf_task_clock_ratio", w.name);
+	s = find(&w.got, "perf_task_clock_ratio");
 	CHECK(s && s->reason && strstr(s->reason, "has ended"));
 	watch_close(&w);
+}
+
+static void of_several_processes_each_and_their_sum_is_told(void)
+{
+	struct arena run = { 0 };
+	struct sampler *sampler;
+	struct signal_system got;
+	struct err err;
+	double used, sum = 0, of_sum = NAN;
+	int n = 0;
+	struct child c[] = { child_start(burn_in_many_places), child_start(burn_in_many_places) };
+	const int pids[] = { c[0].pid, c[1].pid };
+	const struct watch_config config = {
+		.root = "",
+		.pids = pids,
+		.n_pids = 2,
+		.interval_ns = 2 * NS_PER_S,
+		.sources = perf_only,
+		.n_sources = 1,
+	};
+	for (int i = 0; i < 2; i++)
+		CHECK(child_get(&c[i], &used, sizeof(used)));
+	CHECK(sampler_open(&config, &run, &sampler, &err));
+	sampler_step(sampler, 2 * NS_PER_S);
+	child_go(&c[1]);
+	CHECK(child_get(&c[1], &used, sizeof(used)));
+	sampler_step(sampler, 4 * NS_PER_S);
+	sampler_report(sampler, INT64_MIN, &run, &got);
+	for (size_t i = 0; i < got.n_signals; i++) {
+		const struct signal *s = &got.signals[i];
+		if (strcmp(s->name, "perf_task_clock_ratio") != 0 || s->state == SIGNAL_NOT_SUPPORTED)
+			continue;
+		n++;
+		if (!s->instance)
+			of_sum = s->delta;
+		else
+			sum += s->delta;
+		if (s->instance && atoi(s->instance) == c[0].pid)
+			CHECK_NEAR(s->delta, 0, 0.002);
+	}
+	if (n == 0)
+		tap_skip("the kernel does not let us count the task clock");
+	else
+		CHECK(n == 3 && fabs(of_sum - sum) < 1e-6 && of_sum > 0.9 * used);
+	sampler_close(sampler);
+	child_end(&c[0]);
+	child_end(&c[1]);
+	arena_release(&run);
 }
 
 static void what_this_machine_has_no_counter_for_says_so(void)
@@ -286,7 +329,7 @@ static void what_this_machine_has_no_counter_for_says_so(void)
 	CHECK(watch_open(&w, getpid()));
 	watch_step(&w);
 	watch_step(&w);
-	const struct signal *ipc = find(&w.got, "perf_ipc", NULL);
+	const struct signal *ipc = find(&w.got, "perf_ipc");
 	CHECK(ipc != NULL);
 	struct perf_event_attr attr = { .type = PERF_TYPE_HARDWARE };
 	if (access("/sys/bus/event_source/devices/cpu", F_OK) == 0)
@@ -318,8 +361,8 @@ static void watch_without_rights(int go_fd, int answer_fd)
 		watch_step(&w);
 		burn(0.01);
 		watch_step(&w);
-		const struct signal *clock = find(&w.got, "perf_task_clock_ratio", NULL);
-		const struct signal *moves = find(&w.got, "perf_migrations_per_s", NULL);
+		const struct signal *clock = find(&w.got, "perf_task_clock_ratio");
+		const struct signal *moves = find(&w.got, "perf_migrations_per_s");
 		states[i] = clock->state;
 		if (clock->state == SIGNAL_NOT_SUPPORTED && !strstr(clock->reason, "paranoid"))
 			_exit(1);
@@ -357,6 +400,7 @@ int main(void)
 	TAP_RUN(events_of_a_processor_are_found_by_name);
 	TAP_RUN(each_move_to_another_cpu_is_counted);
 	TAP_RUN(the_task_clock_has_what_ended_between_two_looks);
+	TAP_RUN(of_several_processes_each_and_their_sum_is_told);
 	TAP_RUN(what_this_machine_has_no_counter_for_says_so);
 	TAP_RUN(who_may_not_count_is_told_so_and_shown_no_zero);
 	return tap_done();
