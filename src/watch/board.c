@@ -32,6 +32,7 @@ struct channel {
 	/* for who writes every sample down */
 	bool is_new; /* something was said since the news before */
 	bool is_seen, forgot;
+	double told;       /* the newest value, also when there is none any more */
 	bool forgot_since; /* behind what was seen: told with the next news */
 
 	/* of a counter */
@@ -182,6 +183,7 @@ void channel_value(struct channel *c, double value)
 	if (!c || !isfinite(value))
 		return;
 	see(c);
+	c->told = value;
 	take_value(c, value, 1);
 }
 
@@ -497,10 +499,10 @@ void board_each_news(
 			.number = c->number,
 			.forgot = c->forgot,
 			.has_value = c->is_seen,
-			.value = c->last,
+			.value = c->told,
 			.total = c->total,
 			.whole = c->whole,
-			.text = c->has_text ? c->text : NULL,
+			.text = c->row->kind == WATCH_TEXT ? c->text : NULL,
 			.absent = c->absent,
 			.reason = c->reason,
 		};

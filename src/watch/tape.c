@@ -345,23 +345,13 @@ static void say_value(struct tape *t, const struct board_news *news)
 	}
 }
 
-/* A value that is gone again in the same sample is not to be had any more. */
-static bool has_value(const struct board_news *news)
-{
-	if (!news->has_value)
-		return false;
-	if (news->row->kind == WATCH_TEXT)
-		return news->text != NULL;
-	return news->row->kind != WATCH_GAUGE || isfinite(news->value);
-}
-
 static void on_news(void *ctx, const struct board_news *news)
 {
 	struct tape *t = ctx;
 	describe(t, news);
 	if (news->forgot)
 		buf_printf(&t->forgot, "%s%zu", t->forgot.len ? "," : "", news->number);
-	if (has_value(news))
+	if (news->has_value)
 		say_value(t, news);
 	if (news->absent == SIGNAL_MEASURED)
 		return;

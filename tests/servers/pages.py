@@ -6,12 +6,14 @@
 /slow     its first byte comes after 10 s
 /huge     50 MB of samples
 /numbers  NaN, +Inf, duplicates and broken lines among good ones
-/late     refuses for two seconds, then is /good
+/late     refuses the first two looks, then is /good
 """
 import http.server
+import itertools
 import time
 
 START = time.monotonic()
+LATE = itertools.count()
 HUGE = b"vllm:num_requests_running 1\n" * (50_000_000 // 28)
 
 
@@ -63,7 +65,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
                 self.reply(HUGE)
             elif self.path == "/numbers":
                 self.reply(numbers())
-            elif self.path == "/late" and time.monotonic() - START > 2:
+            elif self.path == "/late" and next(LATE) >= 2:
                 self.reply(good())
             else:
                 self.reply("not here\n", status=404)

@@ -309,6 +309,11 @@ static void say_something(struct board *b, int i)
 		channel_forget(r);
 	channel_text(w, i % 20 < 10 ? STR("S") : STR("R"));
 	channel_share(s, (uint64_t)(i / 2), (uint64_t)(i / 3 * 4));
+	/* seen and gone again in one sample */
+	if (i % 11 == 10)
+		channel_absent(g, SIGNAL_NOT_COUNTED, "not any more");
+	if (i % 17 == 16)
+		channel_absent(w, SIGNAL_NOT_COUNTED, "silent");
 	if (i % 13 == 12)
 		channel_absent(s, SIGNAL_NOT_COUNTED, i % 2 ? "gone" : "not readable");
 	if (i == 30)
