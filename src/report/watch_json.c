@@ -52,6 +52,8 @@ static void put_thread(struct json *j, const struct signal_thread *t)
 	json_put_double(j, "cpu_ratio", t->cpu_ratio);
 	json_put_double(j, "cpu_ratio_max", t->cpu_ratio_max);
 	json_put_double(j, "run_queue_ratio", t->run_queue_ratio);
+	json_put_string(j, "waits_for", t->waits_for);
+	json_put_double(j, "waits_for_ratio", t->waits_for ? t->waits_for_ratio : NAN);
 	json_put_double(j, "voluntary_per_s", t->voluntary_per_s);
 	json_put_double(j, "involuntary_per_s", t->involuntary_per_s);
 	json_put_string(j, "cpus", t->cpus);

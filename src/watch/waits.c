@@ -289,7 +289,7 @@ static void say_absent(struct waits *w)
 	for (int row = 0; row < N_ROWS; row++) {
 		if (w->n_busy == 0)
 			channel_absent(w->channels[row], SIGNAL_NOT_COUNTED,
-			        _("no thread is busy: none used 1 % of a core in the last 3 s"));
+			        _("no thread is busy: none used 1 % of a core of late"));
 		else if (w->refused && row < WAIT_KINDS)
 			channel_absent(w->channels[row], SIGNAL_NOT_SUPPORTED,
 			        _("/proc/PID/task/TID/syscall and wchan may not be read: it takes "
@@ -317,7 +317,8 @@ static void waits_sample(void *self, int64_t now_ns)
 	look(w);
 	if (now_ns >= w->next_scan_ns) {
 		scan(w, now_ns);
-		w->next_scan_ns = now_ns + SCAN_NS;
+		/* A service that was idle may be put under load any moment. */
+		w->next_scan_ns = now_ns + (w->n_busy ? SCAN_NS : NS_PER_S);
 	}
 	show(w);
 }
