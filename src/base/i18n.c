@@ -49,6 +49,9 @@ bool i18n_init(const char *lang)
 	/* C.UTF-8 is always there and, unlike "C", lets gettext follow LANGUAGE. */
 	setlocale(LC_ALL, "C.UTF-8");
 	setlocale(LC_NUMERIC, "C");
+	/* With "C" it does not look, nor take memory at each call, for a catalogue there is not. */
+	if (strcmp(current, "en") == 0)
+		setlocale(LC_MESSAGES, "C");
 	setenv("LANGUAGE", strcmp(current, "zh") == 0 ? "zh_CN" : "en", 1);
 	bindtextdomain("venturi", find_locale_dir());
 	bind_textdomain_codeset("venturi", "UTF-8");

@@ -13,7 +13,7 @@
 
 enum { PATH_BYTES = 64, ALL_MAX = 65536 };
 #define REFUSED_NS NS_PER_S
-/* Of the time, what asking all processes of the machine may take. */
+/* Of a core, what asking all processes of the machine may take. */
 #define ALL_SHARE 0.002
 
 static bool is_known(const struct tree *tree, int pid)
@@ -128,7 +128,8 @@ static void ask_parent(struct tree *tree, int pid, int64_t now_ns)
 static void ask_all(struct tree *tree, int64_t now_ns)
 {
 	char path[PROCFILE_PATH_MAX];
-	int64_t start_ns = clock_now_ns();
+	/* Not of the clock: on a machine that is busy each rest would be a long one. */
+	int64_t start_ns = clock_thread_cpu_ns();
 	snprintf(path, sizeof(path), "%s/proc", tree->place->root);
 	DIR *dir = opendir(path);
 	if (!dir)
@@ -140,7 +141,7 @@ static void ask_all(struct tree *tree, int64_t now_ns)
 			ask_parent(tree, (int)pid, now_ns);
 	}
 	closedir(dir);
-	int64_t pause_ns = (int64_t)((double)(clock_now_ns() - start_ns) / ALL_SHARE);
+	int64_t pause_ns = (int64_t)((double)(clock_thread_cpu_ns() - start_ns) / ALL_SHARE);
 	tree->all_next_ns = now_ns + (pause_ns > NS_PER_S ? pause_ns : NS_PER_S);
 }
 

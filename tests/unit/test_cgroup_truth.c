@@ -278,6 +278,10 @@ static void a_memory_limit_that_is_met_is_counted(void)
 	const struct mounts *m = set_limit(&first) ? &first : set_limit(&second) ? &second : NULL;
 	char group[80], half, whole;
 	int status = 0;
+	if (getenv("VENTURI_SANITIZED")) {
+		tap_skip("what a sanitizer keeps beside each page counts against the limit, too");
+		return;
+	}
 	if (!m) {
 		tap_skip("no group with a memory limit can be made here");
 		return;
