@@ -116,7 +116,7 @@ const struct exporter_row exporter_rows[] = {
 	CPU_SHARE("host_steal_ratio", "steal", false),
 	CORE_SHARE("host_core_ratio", "idle|iowait", true),
 	CORE_SHARE("host_core_user_ratio", "user|nice", false),
-	CORE_SHARE("host_core_system_ratio", "system|irq|softirq", false),
+	CORE_SHARE("host_core_kernel_ratio", "system|irq|softirq", false),
 	CORE_SHARE("host_core_idle_ratio", "idle", false),
 	{ EXPORTER_NODE, SIGNAL("host_cores", "1", WATCH_GAUGE, CPU_SECONDS),
 	        .feeds = { { CPU_SECONDS, EXPORTER_SERIES, .label = "mode", .values = "idle" } } },

@@ -70,7 +70,7 @@ static const struct watch_row rows[N_ROWS] = {
 	        N_("share of the time in which a core was wanted, its time stolen included")),
 	[CORE_USER] = SHARE("host_core_user_ratio", "cpuN, user + nice",
 	        N_("share of the time in which a core ran programs")),
-	[CORE_SYSTEM] = SHARE("host_core_system_ratio", "cpuN, system + irq + softirq",
+	[CORE_SYSTEM] = SHARE("host_core_kernel_ratio", "cpuN, system + irq + softirq",
 	        N_("share of the time in which a core ran the kernel, interrupts included")),
 	[CORE_IDLE] = SHARE("host_core_idle_ratio", "cpuN, idle",
 	        N_("share of the time in which a core had nothing to do")),

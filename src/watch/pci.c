@@ -23,7 +23,7 @@ enum row { KIND, NODE, LOCAL, N_ROWS };
 
 static const struct watch_row rows[] = {
 	[KIND] = { .name = "pci_kind",
-	        .unit = "",
+	        .unit = "1",
 	        .kind = WATCH_TEXT,
 	        .from = "/sys/bus/pci/devices/ADDRESS/class",
 	        .help = N_("what the device is for: network, display, accelerator") },

@@ -192,7 +192,7 @@ static void check_values(const struct signal_system *got, int port)
 		{ "port_backlog_limit", BACKLOG_LIMIT },
 		{ "port_backlog_ratio", (double)N_UNACCEPTED / BACKLOG_LIMIT },
 		{ "port_unread_bytes", UNREAD + 100 },
-		{ "port_unread_bytes_max", UNREAD },
+		{ "port_unread_max_bytes", UNREAD },
 		{ "port_lost", 0 },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(wants); i++) {
@@ -202,7 +202,7 @@ static void check_values(const struct signal_system *got, int port)
 	}
 	CHECK(find(got, "port_rtt_ms", port)->last > 0);
 	CHECK(find(got, "port_rtt_ms", port)->last < 1000);
-	CHECK(find(got, "port_rtt_ms_min", port)->last <= find(got, "port_rtt_ms_max", port)->last);
+	CHECK(find(got, "port_rtt_min_ms", port)->last <= find(got, "port_rtt_max_ms", port)->last);
 	CHECK(find(got, "port_congestion", port)->text != NULL);
 }
 

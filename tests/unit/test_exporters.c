@@ -122,7 +122,7 @@ static void a_host_is_told_by_node_exporter(void)
 		{ "host_steal_ratio", NULL, 0.05 / 2, NULL },
 		{ "host_core_ratio", "cpu0", 0.8, NULL },
 		{ "host_core_ratio", "cpu1", 0, NULL },
-		{ "host_core_system_ratio", "cpu0", 0.15, NULL },
+		{ "host_core_kernel_ratio", "cpu0", 0.15, NULL },
 		{ "host_core_idle_ratio", "cpu1", 1, NULL },
 		{ "host_cores", NULL, 2, NULL },
 		{ "host_load1", NULL, 1, "node_load1" },

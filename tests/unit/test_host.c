@@ -25,11 +25,11 @@ static void cores_and_their_sum_are_shares_of_their_ticks(void)
 	static const struct tree_want wants[] = {
 		{ "host_core_ratio", "cpu0", 190 / 200.0 },
 		{ "host_core_user_ratio", "cpu0", 150 / 200.0 },
-		{ "host_core_system_ratio", "cpu0", 40 / 200.0 },
+		{ "host_core_kernel_ratio", "cpu0", 40 / 200.0 },
 		{ "host_core_idle_ratio", "cpu0", 10 / 200.0 },
 		{ "host_core_ratio", "cpu1", 80 / 200.0 },
 		{ "host_core_user_ratio", "cpu1", 40 / 200.0 },
-		{ "host_core_system_ratio", "cpu1", 30 / 200.0 },
+		{ "host_core_kernel_ratio", "cpu1", 30 / 200.0 },
 		{ "host_core_idle_ratio", "cpu1", 100 / 200.0 },
 		{ "host_core_ratio", "cpu2", 0 },
 		{ "host_core_ratio", "cpu3", 100 / 200.0 },

@@ -311,11 +311,11 @@ static void faults_and_bytes_are_those_of_the_program(void)
 	CHECK_NEAR(find("process_major_faults_per_s")->delta, 0, 5);
 	CHECK_NEAR(find("process_write_bytes_per_s")->delta, (double)said.n + sizeof(said), 0);
 	CHECK_NEAR(find("process_writes_per_s")->delta, N_WRITES + 1, 0);
-	double grown = find("process_anonymous_bytes")->max - find("process_anonymous_bytes")->min;
+	double grown = find("process_anon_bytes")->max - find("process_anon_bytes")->min;
 	double touched = (double)N_PAGES * (double)sysconf(_SC_PAGESIZE);
 	CHECK_NEAR(grown, touched, SLACK * touched);
 	CHECK_NEAR(find("process_rss_bytes")->last,
-	        find("process_anonymous_bytes")->last + find("process_file_bytes")->last +
+	        find("process_anon_bytes")->last + find("process_file_bytes")->last +
 	                find("process_shared_bytes")->last,
 	        0);
 	CHECK(find("process_pss_bytes")->last > 0 &&
