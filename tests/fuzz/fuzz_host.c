@@ -54,22 +54,26 @@ static const char *const files[] = {
 	"v1/blkio.throttle.io_service_bytes_recursive",
 };
 
-/* With NULs, too. */
+/* With NULs, too. Not emptied first: some file systems then write to the disk, at each close. */
 static void write_file(const char *name, const uint8_t *data, size_t size)
 {
 	char path[512];
 	snprintf(path, sizeof(path), "%s/%s", tree_root, name);
-	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size || ftruncate(fd, (off_t)size) != 0)
 		abort();
 	close(fd);
 }
 
-/* Version 1 for every second input, so that both readers are met. */
-static void write_files(const uint8_t *data, size_t size, bool is_first)
+static void write_files(const uint8_t *data, size_t size)
 {
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
 		write_file(files[i], data, size);
+}
+
+/* Version 1 for every second input, so that both readers are met. */
+static void write_mounts(bool is_first)
+{
 	tree_put("proc/1/cgroup", "%s", is_first ? "1:cpu,cpuacct,blkio:/\n" : "0::/g\n");
 	tree_put("proc/self/mountinfo", "%s",
 	        is_first ? "1 0 0:1 / /v1 rw - cgroup cgroup rw,cpu,cpuacct,blkio\n"
@@ -105,12 +109,12 @@ static void check_watch(const uint8_t *data, size_t size)
 	struct signal_system got;
 	struct sampler *s;
 	struct err err;
-	bool is_first = size % 2;
-	write_files(data, size, is_first);
+	write_mounts(size % 2);
+	write_files(data, size);
 	if (!sampler_open(&config, &run, &s, &err))
 		abort();
 	for (int i = 0; i < 3; i++) {
-		write_files(data, i == 1 ? size / 2 : size, is_first);
+		write_files(data, i == 1 ? size / 2 : size);
 		sampler_step(s, (i + 1) * NS_PER_S);
 	}
 	sampler_report(s, 0, &run, &got);
