@@ -441,8 +441,10 @@ static void one_of_many_that_wakes_up_is_seen_at_once(void)
 	CHECK_NEAR(got.threads[0].cpu_ratio * window_s, said.cpu_s, 0.02 * said.cpu_s);
 	/* The first sample in which it ran at all knows it: what all used is what it used. */
 	const struct signal *all = find("process_cpu_ratio");
+	/* It ran in six samples at most; where others take the cores, not for long. */
+	double much = fmin(0.2, 0.8 * said.cpu_s / 0.6);
 	for (int64_t i = 0; i < all->n_series; i++) {
-		if (all->series[i].value < 0.2)
+		if (all->series[i].value < much)
 			continue;
 		bool found = false;
 		for (int64_t j = 0; j < busiest->n_series; j++)
@@ -450,7 +452,7 @@ static void one_of_many_that_wakes_up_is_seen_at_once(void)
 			         busiest->series[j].value > 0.7 * all->series[i].value;
 		CHECK(found);
 	}
-	CHECK(all->max > 0.2);
+	CHECK(all->max > much);
 	stop(&p);
 	release();
 }
