@@ -112,19 +112,32 @@ static bool check_alone(const struct watch_options *o, struct err *err)
 	return true;
 }
 
-static bool check_options(
-        const struct watch_options *o, const struct opt_list *args, struct err *err)
+/* What would do nothing alone was meant to do something. */
+static bool check_pairs(
+        const struct watch_options *o, const struct cmd_common *common, struct err *err)
+{
+	bool for_pages = o->what.headers.n > 0 || o->what.insecure;
+	if (o->markdown && !o->list)
+		return err_set(err, ERR_USAGE, _("'--markdown' goes with '--list'"));
+	if (o->series && !common->json)
+		return err_set(err, ERR_USAGE, _("'--series' goes with '--json'"));
+	if (for_pages && o->what.metrics.n == 0)
+		return err_set(
+		        err, ERR_USAGE, _("'--header' and '--insecure' go with '--metrics'"));
+	return true;
+}
+
+static bool check_options(const struct watch_options *o, const struct cmd_common *common,
+        const struct opt_list *args, struct err *err)
 {
 	if (args->n > 0) {
 		err_set(err, ERR_USAGE, _("'%s' is no option"), args->items[0]);
 		return err_hint(err, _("a process is named with '--pid' or '--name', a command "
 		                       "stands behind '--'"));
 	}
-	if (o->markdown && !o->list)
-		return err_set(err, ERR_USAGE, _("'--markdown' goes with '--list'"));
 	if (o->what.root && o->what.command.n > 0)
 		return err_set(err, ERR_USAGE, _("a command does not run below '--root'"));
-	return check_alone(o, err);
+	return check_pairs(o, common, err) && check_alone(o, err);
 }
 
 /* Everything behind "--" is the command; returns how many words are before it. */
@@ -404,7 +417,7 @@ int cmd_watch(int argc, char **argv)
 	argc = take_command(argc, argv, &run, &options.what.command);
 	if (cmd_start(&usage, &table, 1, argc, argv, &run, &common, &args, &code)) {
 		struct call call = { .options = &options, .common = &common, .line_s = -1 };
-		if (!check_options(&options, &args, &err))
+		if (!check_options(&options, &common, &args, &err))
 			code = cmd_fail(&err);
 		else
 			code = options.list ? show_list(&options, &common) : run_watch(&call, &run);

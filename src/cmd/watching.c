@@ -200,6 +200,7 @@ static bool open_pages(struct watching *w, struct err *err)
 			.targets = o->metrics,
 			.headers = o->headers,
 			.insecure = o->insecure,
+			.patient = true,
 			.timeout_ns = look_timeout_ns,
 			.on_look = on_look,
 			.ctx = page,
@@ -242,10 +243,22 @@ static const char *now_utc(struct arena *run)
 	return arena_strdup(run, text);
 }
 
+static bool check_root(const struct watching_options *o, struct err *err)
+{
+	DIR *dir = o->root ? opendir(o->root) : NULL;
+	if (o->root && !dir)
+		return err_set(
+		        err, ERR_SYSTEM, _("cannot open '%s': %s"), o->root, strerror(errno));
+	if (dir)
+		closedir(dir);
+	return true;
+}
+
 static bool open_live(struct watching *w, struct err *err)
 {
 	const struct watching_options *o = w->options;
-	if (!take_processes(w, err) || !take_ports(w, err) || !open_pages(w, err))
+	if (!check_root(o, err) || !take_processes(w, err) || !take_ports(w, err) ||
+	        !open_pages(w, err))
 		return false;
 	const struct watch_config config = {
 		.root = root_of(o),

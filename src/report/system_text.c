@@ -8,6 +8,7 @@
 #include "report/parts.h"
 
 #include <math.h>
+#include <string.h>
 
 static const struct part process[] = {
 	{ "process_cpu_ratio", N_("%s cores (at most %s)"), N_("%s cores"), part_max, 1,
@@ -45,10 +46,23 @@ static const struct part pressure[] = {
 
 static const struct part cgroup[] = {
 	{ "cgroup_quota_cores", N_("quota of %s cores"), NULL, NULL, 1 },
-	{ "cgroup_throttled_ratio", N_("held back by it %s %% of the time (at most %s %%)"), NULL,
+	{ "cgroup_throttled_ratio", N_("held back in %s %% of its periods (at most %s %%)"), NULL,
 	        part_max, 100 },
 	{ "cgroup_memory_used_ratio", N_("memory %s %% of its limit (at most %s %%)"), NULL,
 	        part_max, 100 },
+};
+
+static const struct part connections[] = {
+	{ "port_established", N_("%s open (at most %s)"), N_("%s open"), part_max, 1,
+	        .fold = PART_SUM },
+	{ "port_backlog", N_("%s not accepted yet (at most %s)"), N_("%s not accepted yet"),
+	        part_max, 1, true, .fold = PART_SUM },
+	{ "port_backlog_dropped_per_s", N_("%s/s dropped since nobody accepted them (%s in all)"),
+	        N_("%s/s dropped since nobody accepted them"), part_delta, 1, true,
+	        .fold = PART_SUM },
+	{ "port_retransmits_per_s", N_("%s segments/s sent again (%s in all)"),
+	        N_("%s segments/s sent again"), part_delta, 1, true, .fold = PART_SUM },
+	{ "port_rtt_ms", N_("round trip %s ms (at most %s ms)"), NULL, part_max, 1 },
 };
 
 static const struct part device[] = {
@@ -63,16 +77,46 @@ static const struct part device[] = {
 	        NULL, NULL, 100, true },
 };
 
+/* What a thread waits for, by the word that says so. */
+static const struct {
+	const char *word, *text;
+} waits[] = {
+	{ "lock", N_("off a CPU it waits for a lock in %s %% of the looks") },
+	{ "events", N_("off a CPU it waits for events in %s %% of the looks") },
+	{ "network", N_("off a CPU it waits for the network in %s %% of the looks") },
+	{ "io", N_("off a CPU it waits for a pipe or a file in %s %% of the looks") },
+	{ "storage", N_("off a CPU it waits for a disk in %s %% of the looks") },
+	{ "sleep", N_("off a CPU it sleeps for a time of its own choice in %s %% of the looks") },
+	{ "memory", N_("off a CPU it waits for memory in %s %% of the looks") },
+	{ "device", N_("off a CPU it waits for a device in %s %% of the looks") },
+	{ "cpu", N_("off a CPU it waits for a core in %s %% of the looks") },
+};
+
+static void add_waits(const struct signal_thread *t, struct buf *out)
+{
+	char ratio[LAYOUT_NUMBER];
+	for (size_t i = 0; t->waits_for && i < ARRAY_LEN(waits); i++) {
+		if (strcmp(waits[i].word, t->waits_for) != 0)
+			continue;
+		buf_add_c(out, "; ");
+		buf_printf(out, _(waits[i].text), layout_number(100 * t->waits_for_ratio, ratio));
+	}
+}
+
 static void add_busiest(struct fields *f, const struct signal_system *s)
 {
+	AUTO(auto_buf) struct buf text = { 0 };
 	char cpu[LAYOUT_NUMBER], most[LAYOUT_NUMBER];
 	if (s->n_threads == 0 || !(s->threads[0].cpu_ratio > 0))
 		return;
 	const struct signal_thread *t = &s->threads[0];
-	fields_add(f, _("Busiest"),
-	        _("thread '%s' (%d of process %d): %s of a core (at most %s), one of %lld threads"),
+	buf_printf(&text, _("thread '%s' (%d of process %d): %s of a core (at most %s)"),
 	        t->name ? t->name : "?", t->tid, t->pid, layout_number(t->cpu_ratio, cpu),
-	        layout_number(t->cpu_ratio_max, most), (long long)s->n_threads_seen);
+	        layout_number(t->cpu_ratio_max, most));
+	if (s->n_threads_seen > 1)
+		buf_printf(&text, _(", one of %lld threads"), (long long)s->n_threads_seen);
+	add_waits(t, &text);
+	fields_add(f, _("Busiest"), "%s", text.s);
 }
 
 void report_system_fields(const struct signal_system *system, struct fields *f)
@@ -86,6 +130,7 @@ void report_system_fields(const struct signal_system *system, struct fields *f)
 		{ _("Host"), host, ARRAY_LEN(host) },
 		{ _("Pressure"), pressure, ARRAY_LEN(pressure) },
 		{ _("Control group"), cgroup, ARRAY_LEN(cgroup) },
+		{ _("Connections"), connections, ARRAY_LEN(connections) },
 		{ _("Device"), device, ARRAY_LEN(device) },
 	};
 	parts_add(f, _("Process"), system->signals, system->n_signals, process, ARRAY_LEN(process));

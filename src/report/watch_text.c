@@ -94,7 +94,9 @@ static void print_head(const struct watch_run *r, struct arena *tmp, struct buf 
 {
 	struct fields f = { .tmp = tmp };
 	char length[LAYOUT_NUMBER], interval[LAYOUT_NUMBER];
-	fields_add(&f, _("Seen"), _("%lld samples in %s s, one every %s s"),
+	fields_add(&f, _("Seen"),
+	        r->system.n_samples == 1 ? _("%lld sample in %s s, one every %s s")
+	                                 : _("%lld samples in %s s, one every %s s"),
 	        (long long)r->system.n_samples,
 	        layout_number(round(r->duration_s * 1e3) / 1e3, length),
 	        layout_number(r->system.interval_s, interval));
@@ -233,21 +235,23 @@ static void print_signals(const struct all *all, struct arena *tmp, struct buf *
 	table_print(&t, out);
 }
 
-/* Names of which all instances were 0. */
-static void print_zeros(const struct all *all, struct buf *out)
+/* Names of which all instances that have values were 0, or only some of them. */
+static void print_zeros(const struct all *all, bool wholly, const char *fmt, struct buf *out)
 {
 	AUTO(auto_buf) struct buf names = { 0 };
 	for (size_t i = 0; i < all->n; i += run_of(all, i)) {
-		bool zero = false;
-		for (size_t k = i; k < i + run_of(all, i); k++)
-			zero |= has_values(all->items[k]) && is_zero(all->items[k]);
-		if (zero)
+		size_t n = 0, n_zero = 0;
+		for (size_t k = i; k < i + run_of(all, i); k++) {
+			n += has_values(all->items[k]);
+			n_zero += has_values(all->items[k]) && is_zero(all->items[k]);
+		}
+		if (n_zero > 0 && (n_zero == n) == wholly)
 			buf_printf(&names, names.len ? ", %s" : "%s", all->items[i]->name);
 	}
 	if (names.len == 0)
 		return;
 	AUTO(auto_buf) struct buf line = { 0 };
-	buf_printf(&line, _("0 all the time, or some of theirs were: %s"), names.s);
+	buf_printf(&line, fmt, names.s);
 	buf_add_char(out, '\n');
 	layout_wrap(out, line.s, 0, 0);
 }
@@ -357,7 +361,8 @@ void report_watch_text(const struct watch_run *r, struct buf *out)
 	print_threads(&r->system, &tmp, out);
 	print_symbols(&r->system, &tmp, out);
 	print_signals(&all, &tmp, out);
-	print_zeros(&all, out);
+	print_zeros(&all, true, _("Not in the table, since they were 0 all the time: %s"), out);
+	print_zeros(&all, false, _("In the table without those that were 0 all the time: %s"), out);
 	print_words(&all, &tmp, out);
 	print_reasons(&all, true, _("Missing, and why:"), out);
 	print_reasons(&all, false, _("To be known of the others:"), out);

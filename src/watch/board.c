@@ -40,6 +40,7 @@ struct channel {
 	uint64_t total, whole; /* whole: of a share */
 	int64_t total_ns;
 	double grown_ever;
+	double ahead;      /* grown beyond what its interval can have */
 	double interval_s; /* the newest */
 
 	/* since the begin */
@@ -94,7 +95,7 @@ int64_t board_now_ns(const struct board *b)
 static void reset_window(struct channel *c)
 {
 	c->n = c->n_resets = 0;
-	c->sum = c->weight = c->grown = 0;
+	c->sum = c->weight = c->grown = c->ahead = 0;
 	c->min = INFINITY;
 	c->max = -INFINITY;
 	c->n_points = 0;
@@ -210,6 +211,21 @@ static void add_rest(struct channel *c, double grown, double interval_s)
 	c->weight += interval_s;
 }
 
+/*
+ * What an interval shows of what its counter grew by. The kernel reads its clock a moment before or
+ * after ours, so that a resource that is always short would be short 101 % of the time, and then
+ * 99 %: the excess waits for the next interval. More than one interval of it is no such thing.
+ */
+static double level(struct channel *c, double grown, double interval_s)
+{
+	double room = c->row->most * interval_s;
+	if (!(room > 0))
+		return grown;
+	double shown = fmin(c->ahead + grown, room);
+	c->ahead = fmin(c->ahead + grown - shown, room);
+	return shown;
+}
+
 void channel_total(struct channel *c, uint64_t total)
 {
 	if (!c)
@@ -225,16 +241,19 @@ void channel_total(struct channel *c, uint64_t total)
 	c->total_ns = now;
 	c->n_resets += had && !went_on;
 	see(c);
+	if (!went_on)
+		c->ahead = 0;
 	if (!went_on || interval_s <= 0)
 		return;
 	c->grown += (double)by * scale;
 	c->grown_ever += (double)by * scale;
 	bool is_rest = c->n > 0 && interval_s < REST_RATIO * c->interval_s;
 	c->interval_s = interval_s;
+	double shown = level(c, (double)by * scale, interval_s);
 	if (is_rest)
-		add_rest(c, (double)by * scale, interval_s);
+		add_rest(c, shown, interval_s);
 	else
-		take_value(c, (double)by * scale / interval_s, interval_s);
+		take_value(c, shown / interval_s, interval_s);
 }
 
 void channel_share(struct channel *c, uint64_t part, uint64_t whole)
@@ -263,6 +282,7 @@ static void forget(struct channel *c)
 		*(c->is_seen ? &c->forgot_since : &c->forgot) = true;
 	c->is_new |= c->has_total;
 	c->has_total = false;
+	c->ahead = 0;
 }
 
 void channel_forget(struct channel *c)
@@ -372,8 +392,9 @@ static void set_quantiles(const struct channel *c, struct signal *s)
 static void set_moments(const struct channel *c, struct signal *s)
 {
 	s->mean = c->sum / c->weight;
-	s->min = c->min;
-	s->max = c->max;
+	/* A rest, which is in the mean alone, may have drawn it beyond all values. */
+	s->min = fmin(c->min, s->mean);
+	s->max = fmax(c->max, s->mean);
 }
 
 static void set_points(

@@ -46,6 +46,7 @@ struct watch_row {
 	enum watch_kind kind;
 	double scale;     /* of a rate: one of the counter in our unit (1e-9 for ns of CPU); 0: 1 */
 	int bits;         /* of a counter that wraps at 2^bits; 0: it does not */
+	double most;      /* of a rate: it cannot be more, in its unit; 0: it can */
 	const char *from; /* file and field, or function: "/proc/PID/schedstat, field 1" */
 	const char *help; /* N_(): what it is, in one sentence without a full stop */
 	const char
@@ -76,7 +77,8 @@ void channel_value(struct channel *c, double value);
 /*
  * What the counter of a rate stands at. The first look makes no value; a counter that went back has
  * been reset, or its thing is another one: the interval makes no value and is told. An interval of
- * less than half the one before, as before the end of a window, counts in the mean alone.
+ * less than half the one before, as before the end of a window, counts in the mean alone. Growth
+ * beyond the most that the row allows was counted a moment late and belongs to the next interval.
  */
 void channel_total(struct channel *c, uint64_t total);
 

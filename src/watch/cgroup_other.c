@@ -36,8 +36,8 @@ enum {
 #define PRESSURE(resource, line, help_)                                                            \
 	{                                                                                          \
 		.name = "cgroup_psi_" resource "_" line "_ratio", .unit = "ratio",                 \
-		.kind = WATCH_RATE, .scale = 1e-6, .from = resource ".pressure, " line ", total",  \
-		.help = help_                                                                      \
+		.kind = WATCH_RATE, .scale = 1e-6, .most = 1,                                      \
+		.from = resource ".pressure, " line ", total", .help = help_                       \
 	}
 
 static const struct watch_row rows[N_ROWS] = {

@@ -70,6 +70,7 @@ static const struct watch_row rows[N_ROWS] = {
 	        .kind = WATCH_RATE,
 	        .scale = 1e-3,
 	        .bits = 32,
+	        .most = 1,
 	        .from = "/proc/diskstats, ms doing I/O",
 	        .help = N_("share of the time in which a disk had at least one request; one that "
 	                   "serves several at once may still have room at 1") },

@@ -126,7 +126,8 @@ struct host_memory {
 	char text[TEXT_BYTES];
 };
 
-static void take(struct host_memory *self, const struct procfile *file, int code,
+/* False: the kernel did not give the file, which the channels say. */
+static bool take(struct host_memory *self, const struct procfile *file, int code,
         struct keyed *keyed, const char *path)
 {
 	struct str text;
@@ -134,11 +135,30 @@ static void take(struct host_memory *self, const struct procfile *file, int code
 		code = errno;
 	if (code != 0) {
 		keyed_unreadable(keyed, path, code);
-		return;
+		return false;
 	}
 	keyed_clear(keyed);
 	keyed_lines(keyed, text);
-	keyed_write(keyed, path);
+	return true;
+}
+
+static void take_info(struct host_memory *self)
+{
+	static const char path[] = "/proc/meminfo";
+	struct keyed_value *values = self->info.values;
+	if (!take(self, &self->info_file, self->info_code, &self->info, path))
+		return;
+	/* Nothing is free of what there is not. */
+	if (values[SWAP_TOTAL].found && values[SWAP_TOTAL].value == 0)
+		values[SWAP_FREE] = (struct keyed_value){ .why = _("this machine has no swap") };
+	keyed_write(&self->info, path);
+}
+
+static void take_vm(struct host_memory *self)
+{
+	static const char path[] = "/proc/vmstat";
+	if (take(self, &self->vm_file, self->vm_code, &self->vm, path))
+		keyed_write(&self->vm, path);
 }
 
 /* The chosen one of "always [madvise] never". */
@@ -159,11 +179,8 @@ static void host_memory_sample(void *self_, int64_t now_ns)
 {
 	struct host_memory *self = self_;
 	(void)now_ns;
-	take(self, &self->info_file, self->info_code, &self->info, "/proc/meminfo");
-	if (self->info.values[SWAP_TOTAL].found && self->info.values[SWAP_TOTAL].value == 0)
-		channel_absent(self->info.channels[SWAP_FREE], SIGNAL_NOT_SUPPORTED,
-		        _("this machine has no swap"));
-	take(self, &self->vm_file, self->vm_code, &self->vm, "/proc/vmstat");
+	take_info(self);
+	take_vm(self);
 	take_thp_mode(self);
 }
 

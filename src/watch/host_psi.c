@@ -19,7 +19,7 @@
 #define PRESSURE(resource, line, help_)                                                            \
 	{                                                                                          \
 		.name = "host_psi_" resource "_" line "_ratio", .unit = "ratio",                   \
-		.kind = WATCH_RATE, .scale = 1e-6,                                                 \
+		.kind = WATCH_RATE, .scale = 1e-6, .most = 1,                                      \
 		.from = "/proc/pressure/" resource ", " line ", total", .help = help_              \
 	}
 

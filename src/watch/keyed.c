@@ -120,7 +120,8 @@ void keyed_write(struct keyed *f, const char *path)
 			continue;
 		}
 		snprintf(reason, sizeof(reason), _("'%s' has no '%s'"), path, f->keys[i].name);
-		channel_absent(f->channels[i], SIGNAL_NOT_SUPPORTED, reason);
+		channel_absent(f->channels[i], SIGNAL_NOT_SUPPORTED,
+		        f->values[i].why ? f->values[i].why : reason);
 	}
 }
 

@@ -25,6 +25,7 @@ struct keyed_name {
 struct keyed_value {
 	uint64_t value;
 	bool found;
+	const char *why; /* it is not there; NULL: the file does not have it */
 };
 
 struct keyed {

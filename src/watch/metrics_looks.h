@@ -15,6 +15,7 @@ struct row_seen {
 	const char *name[METRICS_N_PARTS];
 	int alternative; /* which of the row's names that is */
 	bool seen;
+	bool no_number; /* what the page had there was none, or too large for one */
 };
 
 /* A sample of the page at hand, for one row that it feeds. */

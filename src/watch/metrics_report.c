@@ -390,6 +390,19 @@ static void set_recent(const struct report *r)
 		r->to->total = w->signals[r->signal].value_ever;
 }
 
+/* Why there is no metric to read a signal from. */
+static void report_none(const struct report *r)
+{
+	bool no_number = false;
+	for (size_t i = 0; i < metrics_n_rows; i++)
+		no_number |= is_of(r, i) && r->w->rows[i].no_number;
+	if (no_number)
+		set_state(r->to, SIGNAL_NOT_COUNTED,
+		        _("what the page shows for it is no number, or too large"));
+	else
+		set_state(r->to, SIGNAL_NOT_SUPPORTED, _(no_metric));
+}
+
 static void report_signal(const struct report *r)
 {
 	struct signal *s = r->to;
@@ -397,7 +410,7 @@ static void report_signal(const struct report *r)
 	if (s->source)
 		set_recent(r);
 	if (!s->source)
-		set_state(s, SIGNAL_NOT_SUPPORTED, _(no_metric));
+		report_none(r);
 	else if (metrics_signals[r->signal].kind == METRICS_COUNTER)
 		report_counter(r);
 	else if (metrics_signals[r->signal].kind == METRICS_DISTRIBUTION)

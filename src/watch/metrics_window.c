@@ -141,10 +141,13 @@ static bool on_sample(void *ctx, const struct prometheus_sample *s)
 	}
 	exporters_sample(&r->w->exporters, s);
 	/* What is no number yet, or has overflowed, says nothing. */
-	if (!(fabs(s->value) <= value_max))
-		return true;
+	bool is_number = fabs(s->value) <= value_max;
 	for (size_t i = 0; i < r->n_matches; i++) {
 		const struct metrics_match *match = &r->matches[i];
+		if (!is_number) {
+			r->w->rows[match->row].no_number = true;
+			continue;
+		}
 		note_row(r, match, s->name);
 		if (passes(&metrics_rows[match->row], s) && !add_reading(r, match, s))
 			return false;

@@ -38,6 +38,7 @@ enum key {
 	KEY_FROM,
 	KEY_SCALE,
 	KEY_BITS,
+	KEY_MOST,
 	KEY_ASSUMED,
 	KEY_T,
 	KEY_FORGOT,
@@ -74,6 +75,7 @@ static const char *const key_names[N_KEYS] = {
 	[KEY_FROM] = "from",
 	[KEY_SCALE] = "scale",
 	[KEY_BITS] = "bits",
+	[KEY_MOST] = "most",
 	[KEY_ASSUMED] = "assumed",
 	[KEY_T] = "t",
 	[KEY_FORGOT] = "forgot",
@@ -256,7 +258,8 @@ bool replay_read_head(struct replay *r, struct str line, struct err *err)
 static bool same_row(const struct watch_row *a, const struct watch_row *b)
 {
 	return strcmp(a->name, b->name) == 0 && strcmp(a->unit, b->unit) == 0 &&
-	       a->kind == b->kind && a->scale == b->scale && a->bits == b->bits;
+	       a->kind == b->kind && a->scale == b->scale && a->bits == b->bits &&
+	       a->most == b->most;
 }
 
 /* Channels of one row share it; the sampler's own rows are its own, whose channels it has made. */
@@ -291,6 +294,12 @@ static bool read_kind(struct object *o, struct arena *tmp, enum watch_kind *ret)
 	return false;
 }
 
+/* A number of moderate size; where there is none ret is left alone. */
+static bool get_scale(struct object *o, enum key key, double *ret)
+{
+	return !has(o, key) || (json_scan_double(&o->values[key], ret) && fabs(*ret) < 1e30);
+}
+
 static bool read_channel(struct replay *r, struct object *o)
 {
 	struct watch_row row = { 0 };
@@ -303,8 +312,7 @@ static bool read_channel(struct replay *r, struct object *o)
 	        !get_text(o, KEY_FROM, r->run, &from) ||
 	        !get_text(o, KEY_ASSUMED, r->run, &assumed) || !read_kind(o, r->run, &row.kind) ||
 	        (has(o, KEY_BITS) && !get_int(o, KEY_BITS, 1, 64, &bits)) ||
-	        (has(o, KEY_SCALE) && (!json_scan_double(&o->values[KEY_SCALE], &row.scale) ||
-	                                      !(fabs(row.scale) < 1e30))))
+	        !get_scale(o, KEY_SCALE, &row.scale) || !get_scale(o, KEY_MOST, &row.most))
 		return false;
 	struct spoken *c = &r->channels[number];
 	row.name = name;

@@ -14,6 +14,8 @@ struct scrape {
 	struct url url;
 	const char *page; /* the URL in full */
 	struct conn_target target;
+	struct arena target_memory; /* the thread's while it runs, as the target */
+	bool has_target;
 	bool begun; /* differences count; the thread's while it runs */
 	/* shared with the thread, under the lock */
 	pthread_mutex_t lock;
@@ -38,6 +40,14 @@ static bool is_a_target(const struct scrape *s, struct arena *run)
 	return false;
 }
 
+static bool open_target(struct scrape *s, struct err *err)
+{
+	arena_release(&s->target_memory);
+	s->has_target = conn_target_open(&s->url, s->config.insecure, s->config.timeout_ns,
+	        &s->target_memory, &s->target, err);
+	return s->has_target;
+}
+
 bool scrape_open(const struct scrape_config *config, struct arena *run, struct scrape **ret_scrape,
         struct err *err)
 {
@@ -53,10 +63,13 @@ bool scrape_open(const struct scrape_config *config, struct arena *run, struct s
 		s->config.headers.n = 0;
 	s->page = arena_printf(
 	        run, "%s://%s%s", s->url.tls ? "https" : "http", s->url.authority, s->url.path);
-	if (!conn_target_open(
-	            &s->url, config->insecure, config->timeout_ns, run, &s->target, err)) {
-		conn_target_close(&s->target);
-		return false;
+	if (!open_target(s, err)) {
+		if (!config->patient || err->kind != ERR_SYSTEM) {
+			arena_release(&s->target_memory);
+			return false;
+		}
+		s->n_failed = 1;
+		s->failed = *err;
 	}
 	s->window = metrics_window_new();
 	pthread_mutex_init(&s->lock, NULL);
@@ -74,6 +87,7 @@ void scrape_close(struct scrape *s)
 		return;
 	scrape_finish(s);
 	conn_target_close(&s->target);
+	arena_release(&s->target_memory);
 	metrics_window_free(s->window);
 	pthread_cond_destroy(&s->changed);
 	pthread_mutex_destroy(&s->lock);
@@ -85,6 +99,9 @@ static bool ask(struct scrape *s, struct arena *tmp, struct str *ret_text, int64
 {
 	const struct opt_list *headers = &s->config.headers;
 	struct fetch_reply reply;
+	*ret_at_ns = clock_now_ns();
+	if (!s->has_target && !open_target(s, err))
+		return false;
 	int64_t asked_ns = *ret_at_ns = clock_now_ns();
 	if (!fetch(&s->target, &s->url, "GET", s->url.path, headers->items, headers->n,
 	            s->config.timeout_ns, tmp, &reply, err))

@@ -32,6 +32,7 @@ struct scrape_config {
 	struct opt_list headers; /* lines "Name: value" */
 	struct opt_list targets; /* the URLs whose hosts get the headers: they may hold a secret */
 	bool insecure;           /* do not verify the certificate */
+	bool patient;            /* a host that cannot be reached is a look that failed */
 	int64_t timeout_ns;      /* of one look */
 
 	/* After each look, by who looks; failed is NULL when the text could be read. NULL: not. */
@@ -41,7 +42,7 @@ struct scrape_config {
 
 struct scrape;
 
-/* errors   ERR_USAGE for the URL, ERR_SYSTEM for the host */
+/* errors   ERR_USAGE for the URL, ERR_SYSTEM for the host, unless one is patient */
 bool scrape_open(const struct scrape_config *config, struct arena *run, struct scrape **ret_scrape,
         struct err *err) NODISCARD;
 void scrape_close(struct scrape *s);

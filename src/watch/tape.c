@@ -262,6 +262,8 @@ static void describe(struct tape *t, const struct board_news *news)
 		json_put_double(&j, "scale", row->scale);
 	if (row->bits > 0)
 		json_put_int(&j, "bits", row->bits);
+	if (row->most > 0)
+		json_put_double(&j, "most", row->most);
 	json_put_string_present(&j, "assumed", news->assumed);
 	json_object_close(&j);
 	buf_add_char(&t->channels, '\n');

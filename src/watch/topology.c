@@ -9,8 +9,11 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 
+#include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { PERIOD_S = 60 }; /* beside the edges of windows: every thread is asked */
 
@@ -37,6 +40,7 @@ enum row {
 		.kind = WATCH_GAUGE,                                                               \
 		.from = (from_),                                                                   \
 		.help = (help_) }
+#define CPUS_PATH "/sys/devices/system/cpu/cpu0/topology"
 #define OWN_FROM "hwloc; /proc/PID/task/TID/status, Cpus_allowed_list"
 
 static const struct watch_row rows[] = {
@@ -162,7 +166,12 @@ static bool topology_open(const struct watch_config *config, struct board *board
         void **ret_self, struct err *err)
 {
 	struct topology *t = arena_new(run, struct topology);
+	char path[PATH_MAX];
 	tasks_init(&t->tasks, config, run);
+	snprintf(path, sizeof(path), "%s" CPUS_PATH, config->root);
+	/* Of what it cannot see hwloc would make something up. */
+	if (access(path, F_OK) != 0)
+		return err_set(err, ERR_SYSTEM, _("there is no '%s'"), CPUS_PATH);
 	if (!load(config->root, &t->hwloc))
 		return err_set(err, ERR_SYSTEM, _("hwloc cannot read what the machine has"));
 	count_machine(t->hwloc, t->machine);

@@ -112,6 +112,15 @@ static const struct {
 	{ "swap_", WAIT_MEMORY },
 };
 
+/* A thread of the kernel makes no calls: its stack pointer and all else is 0. */
+static bool is_kernels(struct str text)
+{
+	enum { N_ARGUMENTS = 6 };
+	for (int i = 0; i < N_ARGUMENTS; i++)
+		procfile_word(&text);
+	return str_eq(procfile_word(&text), STR("0x0"));
+}
+
 bool wait_kind_of_syscall(struct str text, enum wait_kind *ret_kind)
 {
 	struct str word = procfile_word(&text);
@@ -128,6 +137,8 @@ bool wait_kind_of_syscall(struct str text, enum wait_kind *ret_kind)
 	if (!procfile_u64(word, &number))
 		return false;
 	*ret_kind = WAIT_OTHER;
+	if (is_kernels(text))
+		return true;
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
 		if ((uint64_t)calls[i].number == number)
 			*ret_kind = calls[i].kind;

@@ -233,6 +233,9 @@ holds() {
 	run venturi watch --pid 999999999
 	[ "$status" -eq 4 ]
 	[[ "$output" == *"there is no process 999999999"* ]]
+	run venturi watch --root "$TEMP/nowhere" -d 1s
+	[ "$status" -eq 4 ]
+	[[ "$output" == *"cannot open '$TEMP/nowhere'"* ]]
 	while IFS='|' read -r options says; do
 		# shellcheck disable=SC2086
 		run venturi watch $options
@@ -253,6 +256,8 @@ holds() {
 		--listen nowhere|is not HOST:PORT
 		--metrics ftp://x|--metrics
 		--root /tmp -- true|below '--root'
+		--series|goes with '--json'
+		--header X:y|go with '--metrics'
 	END
 }
 

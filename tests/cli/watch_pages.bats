@@ -51,6 +51,18 @@ holds() {
 	holds 'page("host_context_switches_per_s").source == "node_context_switches_total"'
 }
 
+@test "a service that is not there yet is told, and read when it is" {
+	start_counting
+	kill "$SERVER_PID"
+	wait "$SERVER_PID" || true
+	venturi watch -q --json "$TEMP/w.json" -d 6s --metrics "http://127.0.0.1:$PORT" 2>"$TEMP/said" 3>&- &
+	local watch=$!
+	wait_for 10 grep -q 'cannot connect' "$TEMP/said"
+	start_counting --port "$PORT"
+	wait "$watch"
+	holds '.pages[0] | .failed >= 1 and .read >= 2 and .software == "vllm"'
+}
+
 @test "of a page with broken lines the others count" {
 	start_counting --page broken
 	watches -d 2s --metrics "http://127.0.0.1:$PORT" --port "$PORT"

@@ -177,10 +177,11 @@ def main():
                         choices=["vllm", "turns", "broken", "html", "json", "none", "hang", "drip", "huge"])
     parser.add_argument("--hit-ratio", type=float, default=0)
     parser.add_argument("--reset-at", type=int, default=0)
+    parser.add_argument("--port", type=int, default=0)
     Handler.args = parser.parse_args()
     Handler.counters = Counters(1000)
     Handler.log = open(Handler.args.log, "w", encoding="utf-8") if Handler.args.log else None
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(("127.0.0.1", Handler.args.port), Handler)
     print(server.server_address[1], flush=True)
     server.serve_forever()
 

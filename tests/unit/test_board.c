@@ -14,6 +14,10 @@ static const struct watch_row narrow = {
 	.name = "a_narrow", .unit = "bytes/s", .kind = WATCH_RATE, .bits = 32
 };
 
+static const struct watch_row bounded = {
+	.name = "a_bounded", .unit = "ratio", .kind = WATCH_RATE, .scale = 1e-9, .most = 1
+};
+
 static const struct watch_row share = { .name = "a_share", .unit = "ratio", .kind = WATCH_SHARE };
 
 static const struct signal *find(const struct signal_system *s, const char *name)
@@ -56,6 +60,42 @@ static void a_rate_weighs_its_intervals_by_their_length(void)
 	arena_release(run);
 }
 
+static void what_a_bounded_rate_has_too_much_goes_to_the_next_interval(void)
+{
+	struct arena memory = { 0 }, *run = &memory;
+	struct board *b = board_new();
+	struct signal_system got = { 0 };
+	struct channel *c = board_channel(b, &bounded, NULL);
+	/* Full for three seconds, read 0.05 s late at the second one; then for 0.4 of a second. */
+	const uint64_t totals[] = { 0, 1000000000, 2050000000, 3000000000, 3400000000 };
+	for (int i = 0; i < 5; i++) {
+		board_at(b, (10 + i) * NS_PER_S);
+		channel_total(c, totals[i]);
+	}
+	board_report(b, 10 * NS_PER_S, run, &got);
+	const struct signal *s = find(&got, "a_bounded");
+	CHECK_INT(s->n, 4);
+	for (int i = 0; i < 3; i++)
+		CHECK_NEAR(s->series[i].value, 1, 1e-12);
+	CHECK_NEAR(s->series[3].value, 0.4, 1e-12);
+	CHECK_NEAR(s->mean, 3.4 / 4, 1e-12);
+	CHECK_NEAR(s->delta, 3.4, 1e-12);
+	/* No interval hides more than one that follows. */
+	board_at(b, 15 * NS_PER_S);
+	channel_total(c, 13400000000);
+	board_at(b, 16 * NS_PER_S);
+	channel_total(c, 13400000000);
+	board_at(b, 17 * NS_PER_S);
+	channel_total(c, 13400000000);
+	board_report(b, 10 * NS_PER_S, run, &got);
+	s = find(&got, "a_bounded");
+	CHECK_NEAR(s->series[4].value, 1, 1e-12);
+	CHECK_NEAR(s->series[5].value, 1, 1e-12);
+	CHECK_NEAR(s->series[6].value, 0, 1e-12);
+	board_free(b);
+	arena_release(run);
+}
+
 static bool wants_gauges(const char *name)
 {
 	return strcmp(name, "a_gauge") == 0;
@@ -84,6 +124,29 @@ static void a_glance_has_points_of_what_is_wanted_and_no_quantiles(void)
 	CHECK_INT(r->n_series + r->n_recent, 0);
 	CHECK_NEAR(r->last, 1, 1e-12);
 	CHECK_NEAR(r->mean, 1, 1e-12);
+	board_free(b);
+	arena_release(run);
+}
+
+static void no_mean_is_beyond_the_largest_value(void)
+{
+	struct arena memory = { 0 }, *run = &memory;
+	struct board *b = board_new();
+	struct signal_system got = { 0 };
+	struct channel *c = board_channel(b, &rate, NULL);
+	/* 20 ms of 100, and then 10 ms in a rest of 1 ms. */
+	const int64_t at_ms[] = { 0, 100, 101 };
+	const uint64_t totals_ms[] = { 0, 20, 30 };
+	for (int i = 0; i < 3; i++) {
+		board_at(b, (1000 + at_ms[i]) * NS_PER_MS);
+		channel_total(c, totals_ms[i] * 1000000);
+	}
+	board_report(b, 0, run, &got);
+	const struct signal *s = find(&got, "a_rate");
+	CHECK_INT(s->n, 1);
+	CHECK_NEAR(s->mean, 0.030 / 0.101, 1e-12);
+	CHECK_NEAR(s->max, s->mean, 0);
+	CHECK_NEAR(s->min, 0.2, 1e-12);
 	board_free(b);
 	arena_release(run);
 }
@@ -476,7 +539,9 @@ int main(void)
 {
 	TAP_RUN(a_rate_weighs_its_intervals_by_their_length);
 	TAP_RUN(a_glance_has_points_of_what_is_wanted_and_no_quantiles);
+	TAP_RUN(no_mean_is_beyond_the_largest_value);
 	TAP_RUN(a_rest_before_the_end_counts_in_the_mean_alone);
+	TAP_RUN(what_a_bounded_rate_has_too_much_goes_to_the_next_interval);
 	TAP_RUN(a_reset_makes_no_value_and_a_wrap_does);
 	TAP_RUN(a_share_weighs_its_intervals_by_the_growth_of_the_whole);
 	TAP_RUN(a_long_window_is_thinned_evenly_and_counted_whole);

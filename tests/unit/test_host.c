@@ -231,6 +231,15 @@ static void memory_is_told_in_bytes_and_what_was_done_for_it_as_rates(void)
 	s = tree_signal(&t, "host_swap_free_bytes", NULL);
 	CHECK(isnan(s->last) && s->reason && strstr(s->reason, "no swap"));
 	tree_close(&t);
+	/* It never had a value, not even for a moment. */
+	tree_open(&t, "server-2s");
+	tree_put("proc/meminfo", "SwapTotal: 0 kB\nSwapFree: 0 kB\n");
+	tree_watch(&t, &host_memory_source, 0);
+	tree_step(&t, 10);
+	s = tree_signal(&t, "host_swap_free_bytes", NULL);
+	CHECK_INT(s->state, SIGNAL_NOT_SUPPORTED);
+	CHECK_STR(s->reason, "this machine has no swap");
+	tree_close(&t);
 }
 
 static void disks_are_whole_devices_and_their_times_wrap(void)

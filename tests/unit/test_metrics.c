@@ -306,6 +306,19 @@ static void a_gauge_is_taken_as_it_was_seen(void)
 	arena_release(&run);
 }
 
+static void what_was_never_a_number_is_not_counted(void)
+{
+	struct arena run = { 0 };
+	const char *pages[] = { "tgi_queue_size NaN\ntgi_batch_current_size 1\n",
+		"tgi_queue_size +Inf\ntgi_batch_current_size 1\n" };
+	struct signal_page page = window_of(pages, ARRAY_LEN(pages), &run);
+	const struct signal *s = row_of(&page, "server_requests_waiting");
+	CHECK_INT(s->state, SIGNAL_NOT_COUNTED);
+	CHECK(s->reason && strstr(s->reason, "no number"));
+	CHECK_INT(row_of(&page, "server_requests_ok_per_s")->state, SIGNAL_NOT_SUPPORTED);
+	arena_release(&run);
+}
+
 static void a_gauge_outside_the_window_does_not_count(void)
 {
 	struct arena run = { 0 };
@@ -568,6 +581,7 @@ int main(void)
 	TAP_RUN(the_names_of_every_engine_are_known);
 	TAP_RUN(what_the_page_does_not_tell_is_said);
 	TAP_RUN(a_gauge_is_taken_as_it_was_seen);
+	TAP_RUN(what_was_never_a_number_is_not_counted);
 	TAP_RUN(a_gauge_outside_the_window_does_not_count);
 	TAP_RUN(a_counter_is_the_difference_and_its_rates);
 	TAP_RUN(a_reset_loses_only_what_nobody_saw);

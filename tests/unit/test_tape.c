@@ -18,6 +18,7 @@ static const struct watch_row rows[] = {
 	{ .name = "words", .unit = "1", .kind = WATCH_TEXT, .from = "\"quoted\"\n" },
 	{ .name = "a_share", .unit = "ratio", .kind = WATCH_SHARE, .from = "both" },
 	{ .name = "absent", .unit = "1", .kind = WATCH_GAUGE, .from = "nowhere" },
+	{ .name = "a_bounded", .unit = "1/s", .kind = WATCH_RATE, .most = 9.5, .from = "there" },
 };
 
 /* A source whose every sample says something else. */
@@ -52,6 +53,7 @@ static void speaker_sample(void *self, int64_t now_ns)
 	channel_total(rate,
 	        i < 50 ? UINT64_C(18000000000000000000) + (uint64_t)i * 30000000 : (uint64_t)i);
 	channel_total(board_channel(b, &rows[2], NULL), ((uint64_t)i * 70000000) & 0xffffffff);
+	channel_total(board_channel(b, &rows[6], NULL), (uint64_t)i);
 	channel_text(board_channel(b, &rows[3], NULL), i % 9 < 5 ? STR("S \"é\"") : STR("R\t"));
 	channel_share(board_channel(b, &rows[4], NULL), (uint64_t)i, (uint64_t)i * 2);
 	if (i % 17 == 16)

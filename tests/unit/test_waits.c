@@ -39,6 +39,11 @@ static void a_call_says_what_is_waited_for(void)
 	CHECK(!wait_kind_of_syscall(STR(""), &kind));
 	CHECK(!wait_kind_of_syscall(STR("runn"), &kind));
 	CHECK(!wait_kind_of_syscall(STR("99999999999999999999 0x0"), &kind));
+	/* kthreadd: 0 is no read */
+	CHECK(wait_kind_of_syscall(STR("0 0x0 0x0 0x0 0x0 0x0 0x0 0x0 0x0\n"), &kind));
+	CHECK_INT(kind, WAIT_OTHER);
+	CHECK(wait_kind_of_syscall(STR("0 0x0 0x0 0x0 0x0 0x0 0x0 0x7ffc0 0x7f00\n"), &kind));
+	CHECK_INT(kind, WAIT_IO);
 	CHECK(wait_kind_of_wchan(STR("futex_wait_queue"), &kind) && kind == WAIT_LOCK);
 	CHECK(wait_kind_of_wchan(STR("ep_poll\n"), &kind) && kind == WAIT_EVENTS);
 	CHECK(wait_kind_of_wchan(STR("folio_wait_bit_common"), &kind) && kind == WAIT_STORAGE);

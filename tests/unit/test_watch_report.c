@@ -97,6 +97,8 @@ static struct signal_thread threads[] = {
 	{ .pid = 7,
 	        .tid = 9,
 	        .name = "decode",
+	        .waits_for = "lock",
+	        .waits_for_ratio = 0.75,
 	        .cpu_ratio = 0.75,
 	        .cpu_ratio_max = 1,
 	        .run_queue_ratio = 0.125,
@@ -238,6 +240,7 @@ static void text_shows_figures_and_groups_what_is_missing_by_its_reason(void)
 	/* two processes: their CPU adds up, and there is no largest value of the sum */
 	CHECK(has(&out, "1.25 cores"));
 	CHECK(has(&out, "thread 'decode' (9 of process 7): 0.75 of a core (at most 1)"));
+	CHECK(has(&out, "it waits for a lock in 75 % of the looks"));
 	CHECK(has(&out, "CPUs 25 % busy (at most 25 %)"));
 	CHECK(has(&out, "process 8 (?), which ended after 0.15 s"));
 	CHECK(has(&out, "gpu_util_ratio, gpu_memory_used_ratio: there is no device"));
