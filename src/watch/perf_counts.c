@@ -113,7 +113,9 @@ static const struct watch_row rows[] = {
 	        .scale = 1e-9,
 	        .from = "perf_event_open, task-clock",
 	        .help = N_("CPU time of a process with all that it has started, also what ended "
-	                   "between two samples; 1 is one core") },
+	                   "between two samples; 1 is one core"),
+	        .grain = N_("the switches themselves are left out: a tenth or two of a thread that "
+	                    "runs for some microseconds at a time") },
 	{ .name = "perf_migrations_per_s",
 	        .unit = "1/s",
 	        .kind = WATCH_RATE,

@@ -18,7 +18,7 @@ enum {
 	FILES_WANTED = 16384, /* descriptors, if the hard limit allows */
 	REASON_BYTES = BOARD_REASON_BYTES,
 };
-/* Children that end sooner are only in the sums. */
+/* Children that end sooner are only in the sums; who was asked for has its own at once. */
 #define OWN_NS (2 * NS_PER_S)
 /* stat, status, io. */
 #define FILES_NS (500 * NS_PER_MS)
@@ -168,7 +168,8 @@ static struct own *own_of(struct process_watch *w, const struct process *p)
 	for (size_t i = 0; i < w->n_own; i++)
 		if (w->own[i].pid == p->pid && w->own[i].start_ticks == p->start_ticks)
 			return &w->own[i];
-	if (w->n_own == OWN_MAX || w->now_ns - p->since_ns < OWN_NS)
+	bool is_young = !p->is_asked_for && w->now_ns - p->since_ns < OWN_NS;
+	if (w->n_own == OWN_MAX || is_young)
 		return NULL;
 	struct own *own = &w->own[w->n_own++];
 	own->pid = p->pid;
