@@ -16,7 +16,8 @@ struct scrape {
 	struct conn_target target;
 	struct arena target_memory; /* the thread's while it runs, as the target */
 	bool has_target;
-	bool begun; /* differences count; the thread's while it runs */
+	bool at_once; /* the window opened before the thread began */
+	bool begun;   /* differences count; the thread's while it runs */
 	/* shared with the thread, under the lock */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -172,7 +173,7 @@ static void *scrape_thread(void *arg)
 {
 	struct scrape *s = arg;
 	struct err ignored;
-	struct turns t = { .opened = s->opened, .next_ns = INT64_MAX };
+	struct turns t = { .opened = s->at_once, .next_ns = INT64_MAX };
 	if (t.opened)
 		t.next_ns = clock_now_ns() + metrics_window_period_ns(s->window);
 	while (!t.closed) {
@@ -189,7 +190,7 @@ bool scrape_start(struct scrape *s, bool at_once, struct err *err)
 {
 	if (at_once)
 		metrics_window_begin(s->window);
-	s->begun = s->opened = at_once;
+	s->begun = s->opened = s->at_once = at_once;
 	s->closed = false;
 	int code = pthread_create(&s->thread, NULL, scrape_thread, s);
 	if (code != 0)
