@@ -9,6 +9,9 @@
 /* An interval below this share of the one before is a rest. */
 #define REST_RATIO 0.5
 
+/* No counter that is read is behind by more: the kernel sums pressure up every 2 s. */
+#define AHEAD_MAX_S 2
+
 struct point {
 	int64_t at_ns;
 	double value;
@@ -213,16 +216,16 @@ static void add_rest(struct channel *c, double grown, double interval_s)
 
 /*
  * What an interval shows of what its counter grew by. The kernel reads its clock a moment before or
- * after ours, so that a resource that is always short would be short 101 % of the time, and then
- * 99 %: the excess waits for the next interval. More than one interval of it is no such thing.
+ * after ours, and may count in lumps, so that a resource that is always short would be short 101 %
+ * of the time, and then 99 %: the excess waits for the next interval. The mean has it at once.
  */
 static double level(struct channel *c, double grown, double interval_s)
 {
-	double room = c->row->most * interval_s;
-	if (!(room > 0))
+	double most = c->row->most;
+	if (!(most > 0))
 		return grown;
-	double shown = fmin(c->ahead + grown, room);
-	c->ahead = fmin(c->ahead + grown - shown, room);
+	double shown = fmin(c->ahead + grown, most * interval_s);
+	c->ahead = fmin(c->ahead + grown - shown, most * AHEAD_MAX_S);
 	return shown;
 }
 
@@ -254,6 +257,7 @@ void channel_total(struct channel *c, uint64_t total)
 		add_rest(c, shown, interval_s);
 	else
 		take_value(c, shown / interval_s, interval_s);
+	c->sum += (double)by * scale - shown;
 }
 
 void channel_share(struct channel *c, uint64_t part, uint64_t whole)
@@ -392,6 +396,8 @@ static void set_quantiles(const struct channel *c, struct signal *s)
 static void set_moments(const struct channel *c, struct signal *s)
 {
 	s->mean = c->sum / c->weight;
+	if (c->row->most > 0)
+		s->mean = fmin(s->mean, c->row->most);
 	/* A rest, which is in the mean alone, may have drawn it beyond all values. */
 	s->min = fmin(c->min, s->mean);
 	s->max = fmax(c->max, s->mean);

@@ -80,18 +80,29 @@ static void what_a_bounded_rate_has_too_much_goes_to_the_next_interval(void)
 	CHECK_NEAR(s->series[3].value, 0.4, 1e-12);
 	CHECK_NEAR(s->mean, 3.4 / 4, 1e-12);
 	CHECK_NEAR(s->delta, 3.4, 1e-12);
-	/* No interval hides more than one that follows. */
-	board_at(b, 15 * NS_PER_S);
-	channel_total(c, 13400000000);
-	board_at(b, 16 * NS_PER_S);
-	channel_total(c, 13400000000);
-	board_at(b, 17 * NS_PER_S);
-	channel_total(c, 13400000000);
+	/* A lump of 2.6 s is shown in the three seconds that follow; the mean is exact. */
+	for (int at_s = 15; at_s <= 18; at_s++) {
+		board_at(b, at_s * NS_PER_S);
+		channel_total(c, 6000000000);
+	}
 	board_report(b, 10 * NS_PER_S, run, &got);
 	s = find(&got, "a_bounded");
 	CHECK_NEAR(s->series[4].value, 1, 1e-12);
 	CHECK_NEAR(s->series[5].value, 1, 1e-12);
-	CHECK_NEAR(s->series[6].value, 0, 1e-12);
+	CHECK_NEAR(s->series[6].value, 0.6, 1e-12);
+	CHECK_NEAR(s->series[7].value, 0, 1e-12);
+	CHECK_NEAR(s->mean, 6.0 / 8, 1e-12);
+	/* What jumps cannot have been so: it is not shown for long, and no mean is above the most.
+	 */
+	for (int at_s = 19; at_s <= 22; at_s++) {
+		board_at(b, at_s * NS_PER_S);
+		channel_total(c, 60000000000);
+	}
+	board_report(b, 10 * NS_PER_S, run, &got);
+	s = find(&got, "a_bounded");
+	CHECK_NEAR(s->series[10].value, 1, 1e-12);
+	CHECK_NEAR(s->series[11].value, 0, 1e-12);
+	CHECK_NEAR(s->mean, 1, 1e-12);
 	board_free(b);
 	arena_release(run);
 }
