@@ -182,6 +182,15 @@ static void a_rest_before_the_end_counts_in_the_mean_alone(void)
 	CHECK_NEAR(s->max, 0.3, 1e-12);
 	CHECK_NEAR(s->mean, 0.080 / 0.301, 1e-12);
 	CHECK_NEAR(s->delta, 0.080, 1e-12);
+	/* Nothing is on the average more than ever. */
+	board_at(b, 1301 * NS_PER_MS + 300000);
+	channel_total(c, 180000000);
+	board_report(b, 0, run, &got);
+	s = find(&got, "a_rate");
+	CHECK_INT(s->n, 3);
+	CHECK_NEAR(s->mean, 0.180 / 0.3013, 1e-12);
+	CHECK_NEAR(s->max, s->mean, 0);
+	CHECK_NEAR(s->min, 0.2, 1e-12);
 	/* A sample that was late makes one rest of the next, not of all that follow. */
 	board_at(b, 3000 * NS_PER_MS);
 	channel_total(c, 0);

