@@ -90,10 +90,10 @@ struct call {
 	const struct cmd_common *common;
 	struct watching *watching;
 	struct watch_lines lines;
-	double line_s;   /* until where lines have been shown */
-	size_t n_ended;  /* processes whose end has been told */
-	bool no_reader;  /* of the lines, any more */
-	size_t n_unread; /* pages of which it was told that they cannot be read */
+	double line_s;                           /* until where lines have been shown */
+	size_t n_ended;                          /* processes whose end has been told */
+	bool no_reader;                          /* of the lines, any more */
+	bool is_told_unread[WATCHING_PAGES_MAX]; /* that the page cannot be read */
 };
 
 /* ---- options ---- */
@@ -175,13 +175,13 @@ static void tell_ended(struct call *call, const struct watch_run *r)
 /* Once for each; what else befalls a page is in the result. */
 static void tell_unread(struct call *call, const struct watch_run *r)
 {
-	size_t n = 0;
-	for (size_t i = 0; i < r->n_pages; i++) {
+	for (size_t i = 0; i < r->n_pages && i < ARRAY_LEN(call->is_told_unread); i++) {
 		const struct signal_page *page = &r->pages[i];
-		if (page->n_read == 0 && page->n_failed > 0 && n++ >= call->n_unread)
-			cmd_warn("'%s': %s", page->url, page->reason);
+		if (page->n_read > 0 || page->n_failed == 0 || call->is_told_unread[i])
+			continue;
+		cmd_warn("'%s': %s", page->url, page->reason);
+		call->is_told_unread[i] = true;
 	}
-	call->n_unread = n > call->n_unread ? n : call->n_unread;
 }
 
 static bool print_line(struct call *call, const struct watch_run *r, struct err *err)

@@ -21,7 +21,7 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-enum { PAGES_MAX = 16, NAME_BYTES = 64 };
+enum { NAME_BYTES = 64 };
 
 static const int64_t look_timeout_ns = 2 * NS_PER_S;
 /* A signal that comes right before a wait begins is answered so late. */
@@ -55,7 +55,7 @@ struct watching {
 	size_t n_pids, n_ports;
 	struct child child;
 	const char *command;
-	struct page pages[PAGES_MAX];
+	struct page pages[WATCHING_PAGES_MAX];
 	size_t n_pages;
 	struct tape *tape;
 	int64_t lists_due_ns;
@@ -191,8 +191,9 @@ static void on_look(void *ctx, int64_t at_ns, struct str text, const char *faile
 static bool open_pages(struct watching *w, struct err *err)
 {
 	const struct watching_options *o = w->options;
-	if (o->metrics.n > PAGES_MAX)
-		return err_set(err, ERR_USAGE, _("'--metrics' takes at most %d pages"), PAGES_MAX);
+	if (o->metrics.n > WATCHING_PAGES_MAX)
+		return err_set(err, ERR_USAGE, _("'--metrics' takes at most %d pages"),
+		        WATCHING_PAGES_MAX);
 	for (size_t i = 0; i < o->metrics.n; i++) {
 		struct page *page = &w->pages[i];
 		const struct scrape_config config = {
@@ -215,7 +216,7 @@ static bool open_pages(struct watching *w, struct err *err)
 
 static bool open_tape(struct watching *w, struct err *err)
 {
-	const char *urls[PAGES_MAX];
+	const char *urls[WATCHING_PAGES_MAX];
 	for (size_t i = 0; i < w->n_pages; i++)
 		urls[i] = scrape_url(w->pages[i].scrape);
 	const struct tape_head head = {

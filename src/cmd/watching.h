@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { WATCHING_PAGES_MAX = 16 };
+
 struct watching_options {
 	struct opt_list pids;    /* words */
 	struct opt_list names;   /* patterns of processes' names */

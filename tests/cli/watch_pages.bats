@@ -63,6 +63,13 @@ holds() {
 	holds '.pages[0] | .failed >= 1 and .read >= 2 and .software == "vllm"'
 }
 
+@test "each page that cannot be read is told once, in whichever order they fail" {
+	start_counting --page hang
+	watches -d 5s --metrics "http://127.0.0.1:$PORT" --metrics http://127.0.0.1:1
+	[ "$(grep -c "$PORT/metrics" "$TEMP/said")" -eq 1 ]
+	[ "$(grep -c '127.0.0.1:1/metrics' "$TEMP/said")" -eq 1 ]
+}
+
 @test "of a page with broken lines the others count" {
 	start_counting --page broken
 	watches -d 2s --metrics "http://127.0.0.1:$PORT" --port "$PORT"
