@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/i18n.h"
-#include "watch/scrape.h"
+#include "watch/pages/scrape.h"
 
 #include <math.h>
 #include <string.h>

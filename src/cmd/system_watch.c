@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "net/conn.h"
-#include "watch/listener.h"
+#include "watch/sockets/listener.h"
 #include "watch/sampler.h"
 
 #include <netinet/in.h>

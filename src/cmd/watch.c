@@ -112,11 +112,13 @@ static bool check_alone(const struct watch_options *o, struct err *err)
 	return true;
 }
 
-/* What would do nothing alone was meant to do something. */
+/* What would do nothing alone, or not what it looks like, was meant to do something. */
 static bool check_pairs(
         const struct watch_options *o, const struct cmd_common *common, struct err *err)
 {
 	bool for_pages = o->what.headers.n > 0 || o->what.insecure;
+	if (o->what.record && strcmp(o->what.record, "-") == 0)
+		return err_set(err, ERR_USAGE, _("'--record' takes a file, not '-'"));
 	if (o->markdown && !o->list)
 		return err_set(err, ERR_USAGE, _("'--markdown' goes with '--list'"));
 	if (o->series && !common->json)

@@ -4,7 +4,7 @@
 #include "base/wrap.h"
 #include "text/json.h"
 #include "text/table.h"
-#include "watch/metrics_map.h"
+#include "watch/pages/metrics_map.h"
 #include "watch/sampler.h"
 
 #include <stdio.h>

@@ -6,9 +6,9 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "watch/procfile.h"
-#include "watch/replay.h"
-#include "watch/scrape.h"
-#include "watch/tape.h"
+#include "watch/tape/replay.h"
+#include "watch/pages/scrape.h"
+#include "watch/tape/tape.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,7 +5,7 @@
  */
 #include "../unit/watch_tree.h"
 
-#include "watch/cgroup_tree.h"
+#include "watch/cgroup/cgroup_tree.h"
 #include "watch/psi.h"
 #include "watch/sampler.h"
 #include "watch/sources.h"

@@ -2,7 +2,7 @@
  * fuzz_numa_maps.c - any bytes as a numa_maps file: the same pages are found line by line and by
  * way of a file, which is read in pieces.
  */
-#include "watch/numa_maps.h"
+#include "watch/numa/numa_maps.h"
 #include "watch/procfile.h"
 
 #include "base/str.h"

@@ -3,7 +3,7 @@
  * anywhere is what the whole one gives, or nothing.
  */
 #include "watch/cpulist.h"
-#include "watch/process_parse.h"
+#include "watch/process/process_parse.h"
 
 #include <stdlib.h>
 #include <string.h>

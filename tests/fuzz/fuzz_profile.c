@@ -7,10 +7,10 @@
  *	e   an ELF file
  *	p   the format of an event of a processor
  */
-#include "watch/perf_pmu.h"
-#include "watch/perf_ring.h"
-#include "watch/profile_elf.h"
-#include "watch/profile_maps.h"
+#include "watch/perf/perf_pmu.h"
+#include "watch/perf/perf_ring.h"
+#include "watch/perf/profile_elf.h"
+#include "watch/perf/profile_maps.h"
 #include "watch/procfile.h"
 
 #include <fcntl.h>

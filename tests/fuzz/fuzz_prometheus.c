@@ -4,7 +4,7 @@
  * are numbers or absent, never infinite.
  */
 #include "text/prometheus.h"
-#include "watch/metrics_window.h"
+#include "watch/pages/metrics_window.h"
 
 #include "base/clock.h"
 

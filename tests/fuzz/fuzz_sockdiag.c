@@ -2,7 +2,7 @@
  * fuzz_sockdiag.c - any bytes as the kernel's answer to a list of sockets: what is told of a socket
  * lies inside them, and the same sockets are found wherever the datagram ends between two messages.
  */
-#include "watch/sockdiag.h"
+#include "watch/sockets/sockdiag.h"
 
 #include <linux/netlink.h>
 #include <stdlib.h>

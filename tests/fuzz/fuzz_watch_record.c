@@ -2,7 +2,7 @@
  * fuzz_watch_record.c - any bytes as a record of a watch: it is read to an end or an error that
  * names a line, and what a sampler on it reports are numbers or reasons.
  */
-#include "watch/replay.h"
+#include "watch/tape/replay.h"
 #include "watch/sampler.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * two devices that are not there. STANDIN_OLD: as ROCm 5; STANDIN_NEW: as ROCm 7.
  *
  * Its types are its own, written after the public binary interface, so that a struct of
- * src/watch/amd_abi.h that is laid out wrongly shows. Tests that load it, too, change numbers while
+ * src/watch/gpu/amd_abi.h that is laid out wrongly shows. Tests that load it, too, change numbers while
  * it runs: standin_amd_set(device, key, value).
  */
 #include <pthread.h>

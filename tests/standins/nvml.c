@@ -2,7 +2,7 @@
  * nvml.c - a library that answers as NVML does, for devices that are not there.
  *
  * Its types are its own, written after the public binary interface by size and offset, so that a
- * struct of src/watch/nvml_abi.h that is laid out wrongly shows. With STANDIN_OLD it has only what
+ * struct of src/watch/gpu/nvml_abi.h that is laid out wrongly shows. With STANDIN_OLD it has only what
  * a driver of 2018 has.
  *
  * VENTURI_STANDIN_NVML names what is there: "full" (8 devices that have everything; also when it is

@@ -1,6 +1,6 @@
 #include "tree_sampler.h"
 
-#include "watch/cgroup_tree.h"
+#include "watch/cgroup/cgroup_tree.h"
 #include "watch/sources.h"
 
 #define CPU_1 "sys/fs/cgroup/cpu,cpuacct/kubepods/pod1"

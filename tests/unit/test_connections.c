@@ -2,9 +2,9 @@
 
 #include "base/attr.h"
 #include "base/clock.h"
-#include "watch/flows.h"
+#include "watch/sockets/flows.h"
 #include "watch/sampler.h"
-#include "watch/sockdiag.h"
+#include "watch/sockets/sockdiag.h"
 #include "watch/sources.h"
 
 #include <arpa/inet.h>

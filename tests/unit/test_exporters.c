@@ -2,8 +2,8 @@
 
 #include "base/attr.h"
 #include "base/clock.h"
-#include "watch/exporter_map.h"
-#include "watch/metrics_window.h"
+#include "watch/pages/exporter_map.h"
+#include "watch/pages/metrics_window.h"
 
 #include <math.h>
 

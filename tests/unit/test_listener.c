@@ -1,4 +1,4 @@
-#include "watch/listener.h"
+#include "watch/sockets/listener.h"
 
 #include "tap.h"
 

@@ -1,5 +1,5 @@
-#include "watch/metrics_map.h"
-#include "watch/metrics_window.h"
+#include "watch/pages/metrics_map.h"
+#include "watch/pages/metrics_window.h"
 
 #include "base/clock.h"
 #include "tap.h"

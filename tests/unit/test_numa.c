@@ -3,7 +3,7 @@
 #include "base/arena.h"
 #include "base/attr.h"
 #include "base/clock.h"
-#include "watch/numa_maps.h"
+#include "watch/numa/numa_maps.h"
 #include "watch/sampler.h"
 #include "watch/sources.h"
 

@@ -3,9 +3,9 @@
 #include "child.h"
 
 #include "base/clock.h"
-#include "watch/perf_open.h"
-#include "watch/perf_pmu.h"
-#include "watch/perf_scale.h"
+#include "watch/perf/perf_open.h"
+#include "watch/perf/perf_pmu.h"
+#include "watch/perf/perf_scale.h"
 #include "watch/sampler.h"
 #include "watch/sources.h"
 

@@ -6,7 +6,7 @@
 #include "watch_tree.h"
 
 #include "base/clock.h"
-#include "watch/process_threads.h"
+#include "watch/process/process_threads.h"
 #include "watch/sampler.h"
 #include "watch/sources.h"
 

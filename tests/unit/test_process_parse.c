@@ -1,6 +1,6 @@
 #include "tap.h"
 
-#include "watch/process_parse.h"
+#include "watch/process/process_parse.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
 #include "tap.h"
 
 #include "base/clock.h"
-#include "watch/perf_ring.h"
-#include "watch/profile_maps.h"
-#include "watch/profile_names.h"
+#include "watch/perf/perf_ring.h"
+#include "watch/perf/profile_maps.h"
+#include "watch/perf/profile_names.h"
 #include "watch/sampler.h"
 #include "watch/sources.h"
 

@@ -1,9 +1,9 @@
 #include "tap.h"
 
 #include "base/clock.h"
-#include "watch/replay.h"
+#include "watch/tape/replay.h"
 #include "watch/sampler.h"
-#include "watch/tape.h"
+#include "watch/tape/tape.h"
 
 #include <math.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "watch/sampler.h"
 #include "watch/sources.h"
-#include "watch/wait_kind.h"
+#include "watch/perf/wait_kind.h"
 
 #include <pthread.h>
 #include <sys/syscall.h>
