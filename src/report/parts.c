@@ -74,7 +74,7 @@ void parts_add(struct fields *f, const char *label, const struct signal *signals
 		if (!part_values(part, signals, n, &value, &other) ||
 		        (part->only_above_0 && !(value > 0)))
 			continue;
-		buf_add_c(&list, list.len > 0 ? ", " : "");
+		buf_add_c(&list, list.len > 0 ? _(", ") : "");
 		quantity(part, value, mean);
 		quantity(part, other, second);
 		if (part->bare && isnan(other))

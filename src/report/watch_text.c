@@ -303,7 +303,7 @@ static void add_names(const struct all *all, size_t at, struct buf *out)
 		if (!same_reason(s, all->items[at]) || (before && strcmp(before, s->name) == 0))
 			continue;
 		if (before)
-			buf_add_c(out, ", ");
+			buf_add_c(out, _(", "));
 		buf_add_c(out, s->name);
 		before = s->name;
 	}
