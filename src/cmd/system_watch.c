@@ -96,6 +96,9 @@ static void find_listeners(struct system_watch *w, const struct url *url, bool h
 static bool read_options(struct system_watch *w, const struct opt_list *words,
         const struct url *url, bool here, struct err *err)
 {
+	if (words->n > WATCH_PIDS_MAX)
+		return err_set(
+			err, ERR_USAGE, _("more than %d processes to watch"), WATCH_PIDS_MAX);
 	for (size_t i = 0; i < words->n; i++) {
 		struct str word = str_of(words->items[i]);
 		int64_t pid;

@@ -2,25 +2,8 @@
 #include "watch/pages/metrics_window.h"
 
 #include "base/clock.h"
+#include "pages_window.h"
 #include "tap.h"
-
-/* Feeds pages a second apart, begins at the first, and reports the window from the first to the
-   last. */
-static struct signal_page window_of(const char *const *pages, size_t n, struct arena *run)
-{
-	struct metrics_window *w = metrics_window_new();
-	struct signal_page page = { 0 };
-	struct err err;
-	for (size_t i = 0; i < n; i++) {
-		CHECK(metrics_window_add(w, str_of(pages[i]), (int64_t)(100 + i) * NS_PER_S, &err));
-		if (i == 0)
-			metrics_window_begin(w);
-	}
-	metrics_window_report(
-	        w, "http://x/metrics", 100 * NS_PER_S, (int64_t)(99 + n) * NS_PER_S, run, &page);
-	metrics_window_free(w);
-	return page;
-}
 
 static const struct signal *row_of(const struct signal_page *page, const char *name)
 {

@@ -1,13 +1,14 @@
 #include "watch/sockets/listener.h"
 
+#include "watch/process/process_parse.h"
 #include "watch/procfile.h"
+#include "watch/sockets/owned.h"
 
 #include <dirent.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { INODES_MAX = 64, LINE_MAX_BYTES = 4096, STAT_BYTES = 1024 };
 
@@ -18,6 +19,7 @@ struct search {
 	const char *unix_socket;
 	uint64_t inodes[INODES_MAX];
 	size_t n;
+	bool found; /* the process at hand holds one of them */
 };
 
 static void add_inode(struct search *s, struct str word)
@@ -60,48 +62,29 @@ static void read_table(
 		read_line(s, str_of(line));
 }
 
-static bool is_sought(const struct search *s, const char *link)
+static bool is_another(void *ctx, uint64_t inode)
 {
-	unsigned long long inode;
-	if (sscanf(link, "socket:[%llu]", &inode) != 1)
-		return false;
+	struct search *s = ctx;
 	for (size_t i = 0; i < s->n; i++)
-		if (s->inodes[i] == inode)
-			return true;
-	return false;
+		s->found |= s->inodes[i] == inode;
+	return !s->found;
 }
 
-static bool holds_one(const struct search *s, int pid)
+static bool holds_one(struct search *s, int pid)
 {
-	char folder[PROCFILE_PATH_MAX], path[2 * PROCFILE_PATH_MAX], link[64];
-	bool found = false;
-	snprintf(folder, sizeof(folder), "%s/proc/%d/fd", s->root, pid);
-	DIR *d = opendir(folder);
-	for (struct dirent *e; d && !found && (e = readdir(d));) {
-		snprintf(path, sizeof(path), "%s/%s", folder, e->d_name);
-		ssize_t len = readlink(path, link, sizeof(link) - 1);
-		link[len > 0 ? len : 0] = '\0';
-		found = is_sought(s, link);
-	}
-	if (d)
-		closedir(d);
-	return found;
+	s->found = false;
+	owned_sockets(s->root, pid, is_another, s);
+	return s->found;
 }
 
 static int parent_of(const char *root, int pid)
 {
 	char buf[STAT_BYTES];
 	struct str text;
-	uint64_t parent;
-	if (!procfile_once(root, buf, sizeof(buf), &text, "/proc/%d/stat", pid))
-		return 0;
-	/* The name, in parentheses, may hold anything. */
-	const char *name_end = memrchr(text.s, ')', text.len);
-	if (!name_end)
-		return 0;
-	struct str rest = { name_end + 1, text.len - (size_t)(name_end + 1 - text.s) };
-	(void)procfile_word(&rest);
-	return procfile_u64(procfile_word(&rest), &parent) ? (int)parent : 0;
+	struct process_stat stat;
+	bool known = procfile_once(root, buf, sizeof(buf), &text, "/proc/%d/stat", pid) &&
+	             process_parse_stat(text, &stat);
+	return known ? (int)stat.parent : 0;
 }
 
 static bool is_in(const int *pids, size_t n, int pid)

@@ -1,50 +1,31 @@
 #include "watch/sockets/listening.h"
 
-#include "base/arena.h"
-#include "base/str.h"
+#include "watch/sockets/owned.h"
 
-#include <dirent.h>
-#include <inttypes.h>
-#include <stdio.h>
+#include "base/arena.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-static void add_inode(struct listening *l, uint32_t inode)
+static bool add_inode(void *ctx, uint64_t inode)
 {
+	struct listening *l = ctx;
 	if (l->n_inodes == LISTENING_SOCKETS_MAX)
-		return;
+		return false;
 	if (l->n_inodes == l->cap) {
 		l->cap = l->cap ? 2 * l->cap : 64;
 		l->inodes = mem_realloc(l->inodes, l->cap * sizeof(*l->inodes));
 	}
-	l->inodes[l->n_inodes++] = inode;
-}
-
-static void add_descriptors(struct listening *l, int pid)
-{
-	char path[64], target[64];
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-	DIR *folder = opendir(path);
-	struct dirent *entry;
-	while (folder && (entry = readdir(folder)) != NULL) {
-		uint32_t inode;
-		ssize_t len = readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1);
-		if (len < 0)
-			continue;
-		target[len] = '\0';
-		if (sscanf(target, "socket:[%" SCNu32 "]", &inode) == 1)
-			add_inode(l, inode);
-	}
-	if (folder)
-		closedir(folder);
+	l->inodes[l->n_inodes++] = (uint32_t)inode; /* the kernel's own width of them */
+	return true;
 }
 
 void listening_inodes(const struct tasks *tasks, struct listening *ret_listening)
 {
 	*ret_listening = (struct listening){ 0 };
 	for (size_t i = 0; i < tasks->n_processes; i++)
-		add_descriptors(ret_listening, tasks->processes[i].pid);
+		owned_sockets(
+		        tasks->config->root, tasks->processes[i].pid, add_inode, ret_listening);
 }
 
 static bool holds(const struct listening *l, uint32_t inode)
