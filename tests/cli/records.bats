@@ -143,7 +143,7 @@ same_figures() {
 		jq -e '(.whole | not) and .partial and .requests.ok + .warmup_requests > 50 and .lost.requests == null'
 }
 
-@test "memory does not grow with the length of the run" {
+@test "records take no more memory however many there are" {
 	needs_speed
 	start_serve --simulate tests/data/simulate/roomy.json
 	rss_kb() {
@@ -152,14 +152,14 @@ same_figures() {
 subprocess.run(sys.argv[1:], check=False, stdout=subprocess.DEVNULL)
 print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' \
 			venturi load "$SERVE_URL" --api openai-chat -c 32 --warmup none --output-tokens 30 \
-			--check-client off --records "$REC" -q "$@"
+			--check-client off -d 6s -q "$@"
 	}
-	short=$(rss_kb -d 1s)
-	bytes=$(stat -c %s "$REC")
-	long=$(rss_kb -d 6s)
-	echo "$short KB for $bytes bytes, $long KB for $(stat -c %s "$REC")"
-	[ "$(stat -c %s "$REC")" -gt $((3 * bytes)) ]
-	[ "$long" -lt $((short + 1024)) ]
+	# What else a longer run needs (its series, the histograms' pages) is in both.
+	without=$(rss_kb)
+	with=$(rss_kb --records "$REC")
+	echo "$without KB without, $with KB with $(stat -c %s "$REC") bytes of records"
+	[ "$(stat -c %s "$REC")" -gt 500000 ]
+	[ "$with" -lt $((without + 768)) ]
 }
 
 @test "a file that cannot be written is an error before the load starts" {
