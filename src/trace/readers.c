@@ -1,0 +1,40 @@
+/*
+ * The list of readers, and which of them reads a file.
+ */
+#include "trace/reader.h"
+
+#include "base/i18n.h"
+
+#include <string.h>
+
+/* From the exact to the general: the first that recognises the file reads it. */
+const struct trace_reader *const trace_readers[] = {
+	NULL,
+};
+
+static const struct trace_reader *reader_of(const struct source *source)
+{
+	for (size_t i = 0; trace_readers[i]; i++)
+		if (trace_readers[i]->recognises(source))
+			return trace_readers[i];
+	return NULL;
+}
+
+bool trace_read_file(const char *path, struct timeline *t, struct err *err)
+{
+	struct source source;
+	if (!source_open(&source, path, err))
+		return false;
+	const struct trace_reader *reader = reader_of(&source);
+	bool ok;
+	if (reader) {
+		timeline_init(t, path, reader->name);
+		ok = reader->read(&source, t, err);
+		t->truncated |= source.damaged;
+	} else {
+		ok = err_set(
+		        err, ERR_INPUT, _("'%s' is no trace of a profiler that is known"), path);
+	}
+	source_close(&source);
+	return ok;
+}
