@@ -25,6 +25,7 @@ bool diagnose_run(const struct diagnose_config *config, const struct diagnose_ho
 		return false;
 	bool ok = procedure_run(config, hooks ? hooks : &none, load, run, &ev, err);
 	if (ok) {
+		ev.trace = config->trace;
 		judge(&ev, run, ret_diagnosis);
 		identify(&ev, ret_diagnosis);
 	}

@@ -8,12 +8,14 @@
 #include "diagnose/sla.h"
 #include "load/load.h"
 #include "record/diagnosis.h"
+#include "record/trace_run.h"
 
 struct diagnose_config {
 	struct load_config load;
 	struct sla_target sla;
 	int64_t concurrency; /* at which the service is used; 0: not said, 8 is assumed */
 	double rate_per_s;   /* likewise; 0: not said */
+	const struct trace_run *trace; /* of the service, from a profiler; NULL: none */
 	int64_t budget_ns;   /* for all measurements together */
 };
 

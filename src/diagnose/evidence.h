@@ -10,6 +10,7 @@
 
 #include "diagnose/sla.h"
 #include "record/load_run.h"
+#include "record/trace_run.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,6 +43,8 @@ struct evidence {
 	struct load_halved second; /* two generators with half the load each; .n 0: not measured */
 	double null_ceiling_per_s;      /* the generator against a responder that answers at once */
 	const struct fingerprint *baseline; /* of the run that this one is compared with */
+
+	const struct trace_run *trace;      /* what a profiler saw of the service; NULL: nothing */
 
 	bool partial;      /* stopped, or the target went away, before all was measured */
 	bool budget_spent; /* before all was measured */

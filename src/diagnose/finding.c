@@ -20,7 +20,7 @@ static void add(struct cause_finding *f, struct fact fact)
 		f->facts[f->n_facts++] = fact;
 }
 
-void finding_fact(struct examination *x, const char *name, double value, const char *unit,
+void finding_add(struct examination *x, const char *name, double value, const char *unit,
         int anchor_or, const struct load_run *r, int64_t n)
 {
 	add(x->finding, (struct fact){
@@ -46,6 +46,13 @@ void finding_effect(struct examination *x, const char *name, const struct effect
 	                .n = e->n,
 	                .state = FACT_MEASURED,
 	        });
+}
+
+void finding_cite(struct examination *x, const struct fact *fact, const char *source)
+{
+	struct fact cited = *fact;
+	cited.source = source;
+	add(x->finding, cited);
 }
 
 void finding_conclude(struct examination *x, enum cause_state state, const char *fmt, ...)

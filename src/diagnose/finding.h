@@ -16,11 +16,14 @@ enum { NO_ANCHOR = -1 };
  * r          the run that it was read from, or NULL for figures over several runs
  * n          samples behind it; 0 when that has no meaning
  */
-void finding_fact(struct examination *x, const char *name, double value, const char *unit,
+void finding_add(struct examination *x, const char *name, double value, const char *unit,
         int anchor_or, const struct load_run *r, int64_t n);
 
 /* The same for the outcome of interleaved pairs; the threshold is the noise around 1. */
 void finding_effect(struct examination *x, const char *name, const struct effect *e);
+
+/* The same for a fact that somebody else measured, with its own threshold. */
+void finding_cite(struct examination *x, const struct fact *fact, const char *source);
 
 /* Sets the state and why; fmt comes translated. */
 void finding_conclude(struct examination *x, enum cause_state state, const char *fmt, ...)

@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "diagnose/finding.h"
+#include "diagnose/trace_facts.h"
 
 #include <math.h>
 
@@ -14,10 +15,10 @@ static void no_batching(struct examination *x)
 		return;
 	}
 	double most = (double)fig->top->concurrency;
-	finding_fact(x, "requests_per_s_max", fig->x_max, "req/s", NO_ANCHOR, NULL, 0);
-	finding_fact(x, "latency_ms_alone", fig->r_alone_ms, "ms", NO_ANCHOR, x->evidence->alone,
+	finding_add(x, "requests_per_s_max", fig->x_max, "req/s", NO_ANCHOR, NULL, 0);
+	finding_add(x, "latency_ms_alone", fig->r_alone_ms, "ms", NO_ANCHOR, x->evidence->alone,
 	        x->evidence->alone->requests.ok);
-	finding_fact(x, "parallelism", fig->parallelism, "1", ANCHOR_BATCH_MEAN, fig->top,
+	finding_add(x, "parallelism", fig->parallelism, "1", ANCHOR_BATCH_MEAN, fig->top,
 	        fig->top->requests.ok);
 	if (fig->parallelism < anchor(ANCHOR_BATCH_MEAN)) {
 		/* the experiment's threshold, T(8) < 4 T(1), is the least that batching gives */
@@ -47,17 +48,16 @@ static void slots_facts(struct examination *x)
 	const struct slots *s = &fig->slots;
 	const struct load_run *high = fig->top;
 	const struct load_run *low = evidence_point(x->evidence, s->n_low);
-	finding_fact(x, "slots", s->k, "1", NO_ANCHOR, NULL, 0);
-	finding_fact(x, "parallelism", fig->parallelism, "1", NO_ANCHOR, NULL, 0);
-	finding_fact(
-	        x, "streams_active_mean", s->active_low, "1", NO_ANCHOR, low, low->requests.ok);
-	finding_fact(
+	finding_add(x, "slots", s->k, "1", NO_ANCHOR, NULL, 0);
+	finding_add(x, "parallelism", fig->parallelism, "1", NO_ANCHOR, NULL, 0);
+	finding_add(x, "streams_active_mean", s->active_low, "1", NO_ANCHOR, low, low->requests.ok);
+	finding_add(
 	        x, "streams_active_mean", s->active_high, "1", NO_ANCHOR, high, high->requests.ok);
-	finding_fact(x, "queue_ratio", s->queue_ratio, "ratio", ANCHOR_SLOTS_QUEUE, high,
+	finding_add(x, "queue_ratio", s->queue_ratio, "ratio", ANCHOR_SLOTS_QUEUE, high,
 	        high->requests.ok);
-	finding_fact(x, "itl_over_alone", s->itl_ratio, "ratio", ANCHOR_SLOTS_ITL, high,
+	finding_add(x, "itl_over_alone", s->itl_ratio, "ratio", ANCHOR_SLOTS_ITL, high,
 	        high->metrics[LOAD_ITL].n);
-	finding_fact(x, "slots_misfit", s->misfit, "ratio", ANCHOR_SLOTS_PINNED, NULL, 0);
+	finding_add(x, "slots_misfit", s->misfit, "ratio", ANCHOR_SLOTS_PINNED, NULL, 0);
 }
 
 /*
@@ -173,9 +173,9 @@ static void queue_saturation(struct examination *x)
 	if (!op || op->concurrency == 0 || !isfinite(fig->waiting_ratio))
 		return;
 	int64_t n = op->requests.ok;
-	finding_fact(x, "little_ratio", op->client.little_ratio, "ratio", NO_ANCHOR, op, n);
-	finding_fact(x, "waiting_ratio", fig->waiting_ratio, "ratio", ANCHOR_WAITING, op, n);
-	finding_fact(x, "throughput_per_doubling", fig->doubling_gain, "ratio", ANCHOR_FLAT, op, n);
+	finding_add(x, "little_ratio", op->client.little_ratio, "ratio", NO_ANCHOR, op, n);
+	finding_add(x, "waiting_ratio", fig->waiting_ratio, "ratio", ANCHOR_WAITING, op, n);
+	finding_add(x, "throughput_per_doubling", fig->doubling_gain, "ratio", ANCHOR_FLAT, op, n);
 	if (fig->waiting_ratio < anchor(ANCHOR_NOISE)) {
 		finding_conclude(x, CAUSE_EXCLUDED,
 		        _("Waiting for other requests is %.1f %% of the latency, which is below "
@@ -349,6 +349,7 @@ static const struct cause rows[] = {
 	        .experiment = N_("Cycle through several shapes against repeating one."),
 	        .fix = N_("Warm up shape buckets, use dynamic profiles, heuristic search, caches."),
 	        .gain = "G15",
+	        .examine = examine_by_trace,
 	},
 	{
 	        .id = "spec_decode_low_accept",

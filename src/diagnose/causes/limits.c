@@ -1,6 +1,7 @@
 #include "diagnose/cause.h"
 
 #include "base/i18n.h"
+#include "diagnose/trace_facts.h"
 
 static const struct cause rows[] = {
 	{
@@ -16,6 +17,7 @@ static const struct cause rows[] = {
 	                   "bytes of the weights."),
 	        .fix = N_("Quantise, batch, quantise the KV cache, share KV heads, speculate."),
 	        .gain = "G8",
+	        .examine = examine_by_trace,
 	},
 	{
 	        .id = "compute_bound",
@@ -28,6 +30,7 @@ static const struct cause rows[] = {
 	        .experiment = N_("Lower the core clock by a tenth: time grows by a tenth."),
 	        .fix = N_("Lower the precision, shrink or prune the model, add devices."),
 	        .gain = "G8",
+	        .examine = examine_by_trace,
 	},
 };
 

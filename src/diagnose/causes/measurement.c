@@ -25,7 +25,7 @@ static double client_late_ms(struct examination *x, const struct load_run *op, d
 	double late_ms = (double)hist_quantile(late, tail) / NS_PER_MS;
 	double limit_ms = fmax(anchor(ANCHOR_LATENESS),
 	        anchor(ANCHOR_LATENESS_OF_P50) * run_quantile_ms(op, LOAD_LATENCY, 0.5));
-	finding_fact(x, tail_name(x, "client_lateness", tail), late_ms, "ms", ANCHOR_LATENESS, op,
+	finding_add(x, tail_name(x, "client_lateness", tail), late_ms, "ms", ANCHOR_LATENESS, op,
 	        late->n);
 	*ret_tail = tail;
 	return late_ms > limit_ms ? late_ms : 0;
@@ -56,7 +56,7 @@ static bool second_generator(struct examination *x)
 	const struct load_halved *second = &x->evidence->second;
 	if (second->n == 0)
 		return false;
-	finding_fact(x, "second_generator_over_one", second->ratio, "ratio", ANCHOR_SECOND, NULL,
+	finding_add(x, "second_generator_over_one", second->ratio, "ratio", ANCHOR_SECOND, NULL,
 	        second->n);
 	return second->apart && second->ratio >= anchor(ANCHOR_SECOND);
 }
@@ -72,15 +72,15 @@ static void client_saturated(struct examination *x)
 	double over = ceiling / rate;
 	if (!op || !isfinite(rate))
 		return;
-	finding_fact(x, "null_ceiling_over_rate", over, "ratio", ANCHOR_NULL_CEILING, NULL, 0);
-	finding_fact(x, "null_ceiling_per_s", ceiling, "req/s", NO_ANCHOR, NULL, 0);
-	finding_fact(x, "client_thread_ratio", busiest, "ratio", ANCHOR_CLIENT_THREAD, busy_run, 0);
+	finding_add(x, "null_ceiling_over_rate", over, "ratio", ANCHOR_NULL_CEILING, NULL, 0);
+	finding_add(x, "null_ceiling_per_s", ceiling, "req/s", NO_ANCHOR, NULL, 0);
+	finding_add(x, "client_thread_ratio", busiest, "ratio", ANCHOR_CLIENT_THREAD, busy_run, 0);
 	double late_tail = NAN, late_ms = client_late_ms(x, op, &late_tail);
 	struct effect half = evidence_effect(&ev->halved, run_throughput);
 	if (half.n > 0)
 		finding_effect(x, "throughput_at_half_concurrency", &half);
 	bool second_gained = second_generator(x);
-	finding_fact(x, "client_waiting_ratio", op->client.waiting_ratio, "ratio",
+	finding_add(x, "client_waiting_ratio", op->client.waiting_ratio, "ratio",
 	        ANCHOR_CLIENT_WAITING, op, 0);
 
 	if (second_gained)
@@ -118,7 +118,7 @@ static bool own_limits_failed(struct examination *x, const struct load_run *op)
 	int64_t n = op->requests.failures[LOAD_FAIL_CLIENT];
 	if (n == 0)
 		return false;
-	finding_fact(
+	finding_add(
 	        x, "client_limit_failures", (double)n, "1", NO_ANCHOR, op, op->requests.attempted);
 	finding_conclude(x, CAUSE_CONFIRMED,
 	        _("%lld requests failed in the client, which had no open files or ports left."),
@@ -134,9 +134,9 @@ static void client_conn_limit(struct examination *x)
 		return;
 	const struct load_transport *t = &op->transport;
 	double turns = (double)op->requests.ok / (double)t->connections;
-	finding_fact(x, "connections_served", (double)t->connections_served, "1", NO_ANCHOR, op,
+	finding_add(x, "connections_served", (double)t->connections_served, "1", NO_ANCHOR, op,
 	        op->requests.ok);
-	finding_fact(x, "connections", (double)t->connections, "1", NO_ANCHOR, op, 0);
+	finding_add(x, "connections", (double)t->connections, "1", NO_ANCHOR, op, 0);
 	if (t->connections_served < t->connections) {
 		if (turns < anchor(ANCHOR_CONNECTION_TURNS)) {
 			finding_needs(x, _("Needs a longer measurement: too few requests to expect "
@@ -153,7 +153,7 @@ static void client_conn_limit(struct examination *x)
 		        (long long)t->connections_served, (long long)t->connections);
 	} else if (slots->pinned && slots->k > 1) {
 		/* a gateway that takes every connection may still hold few of its own */
-		finding_fact(x, "parallelism", x->figures->parallelism, "1", NO_ANCHOR, NULL, 0);
+		finding_add(x, "parallelism", x->figures->parallelism, "1", NO_ANCHOR, NULL, 0);
 		finding_needs(x, _("Needs a run that goes around any gateway, or its number of "
 		                   "connections to the service: every connection of the client was "
 		                   "served, but the requests under work are pinned."));
@@ -179,10 +179,10 @@ static void coordinated_omission(struct examination *x)
 	}
 	double sent_ms = run_quantile_ms(op, LOAD_LATENCY, tail);
 	double planned_ms = run_quantile_ms(op, LOAD_RESPONSE, tail);
-	finding_fact(x, "dispatch_delay_over_latency", delay_ratio, "ratio", ANCHOR_OMISSION_DELAY,
+	finding_add(x, "dispatch_delay_over_latency", delay_ratio, "ratio", ANCHOR_OMISSION_DELAY,
 	        op, op->client.lateness.n);
-	finding_fact(x, tail_name(x, "latency", tail), sent_ms, "ms", NO_ANCHOR, op, n);
-	finding_fact(x, tail_name(x, "response", tail), planned_ms, "ms", NO_ANCHOR, op, n);
+	finding_add(x, tail_name(x, "latency", tail), sent_ms, "ms", NO_ANCHOR, op, n);
+	finding_add(x, tail_name(x, "response", tail), planned_ms, "ms", NO_ANCHOR, op, n);
 	bool grows = planned_ms > sent_ms * (1 + anchor(ANCHOR_NOISE));
 	if (grows && delay_ratio > anchor(ANCHOR_OMISSION_DELAY))
 		finding_conclude(x, CAUSE_CONFIRMED,
@@ -240,9 +240,9 @@ static void cold_start(struct examination *x)
 	double warm_ms = median_ms(first->first_latencies_ns + n / 4, n - n / 4, x->run);
 	double first_ms = (double)first->first_latencies_ns[0] / NS_PER_MS;
 	int64_t k = count_cold(first->first_latencies_ns, n, warm_ms);
-	finding_fact(x, "first_over_warm", first_ms / warm_ms, "ratio", ANCHOR_COLD, first, 1);
-	finding_fact(x, "first_latency_ms", first_ms, "ms", NO_ANCHOR, first, 1);
-	finding_fact(x, "warm_latency_ms_p50", warm_ms, "ms", NO_ANCHOR, first, n - n / 4);
+	finding_add(x, "first_over_warm", first_ms / warm_ms, "ratio", ANCHOR_COLD, first, 1);
+	finding_add(x, "first_latency_ms", first_ms, "ms", NO_ANCHOR, first, 1);
+	finding_add(x, "warm_latency_ms_p50", warm_ms, "ms", NO_ANCHOR, first, n - n / 4);
 	if (k == 0) {
 		finding_conclude(x, CAUSE_EXCLUDED,
 		        _("The first request took %.1f ms and the median of the later ones %.1f "
@@ -250,7 +250,7 @@ static void cold_start(struct examination *x)
 		        first_ms, warm_ms);
 		return;
 	}
-	finding_fact(x, "cold_requests", (double)k, "1", NO_ANCHOR, first, n);
+	finding_add(x, "cold_requests", (double)k, "1", NO_ANCHOR, first, n);
 	finding_predict(x, "first_latency_ms", warm_ms - first_ms, 0, "ms", "G15");
 	finding_conclude(x, CAUSE_PROBABLE,
 	        _("The first %lld requests took up to %.1f times as long as later ones; warm-up "
@@ -274,7 +274,7 @@ static void config_mismatch(struct examination *x)
 		n_different++;
 		example = example ? example : e->name;
 	}
-	finding_fact(
+	finding_add(
 	        x, "fingerprint_differences", n_different, "1", NO_ANCHOR, op, (int64_t)theirs->n);
 	if (n_different > 0)
 		finding_conclude(x, CAUSE_PROBABLE,
@@ -295,7 +295,7 @@ static void judge_raised_load(struct examination *x, const struct effect *raised
 	if (ev->sla.present) {
 		int64_t n;
 		double ms = sla_measure(&ev->sla, ev->raised.b, ev->raised.n, x->run, &n);
-		finding_fact(x, "sla_latency_ms_at_raised_load", ms, "ms", NO_ANCHOR,
+		finding_add(x, "sla_latency_ms_at_raised_load", ms, "ms", NO_ANCHOR,
 		        ev->raised.b[0], n);
 		if (!(ms * NS_PER_MS <= (double)ev->sla.target_ns)) {
 			finding_conclude(x, CAUSE_EXCLUDED,
@@ -327,7 +327,7 @@ static bool target_missed(struct examination *x)
 		return false;
 	int64_t n;
 	double ms = sla_measure(sla, &x->evidence->operating, 1, x->run, &n);
-	finding_fact(x, "sla_latency_ms", ms, "ms", NO_ANCHOR, x->evidence->operating, n);
+	finding_add(x, "sla_latency_ms", ms, "ms", NO_ANCHOR, x->evidence->operating, n);
 	if (ms * NS_PER_MS <= (double)sla->target_ns)
 		return false;
 	finding_conclude(x, CAUSE_EXCLUDED, _("The target is missed at the load in use."));
@@ -343,8 +343,8 @@ static void offered_load_low(struct examination *x)
 		return;
 	double offered = op->client.offered_per_s;
 	double lost = 1 - op->client.achieved_per_s / offered;
-	finding_fact(x, "waiting_ratio", waiting, "ratio", ANCHOR_NO_QUEUE, op, op->requests.ok);
-	finding_fact(x, "offered_minus_achieved", lost, "ratio", ANCHOR_OFFERED, op, 0);
+	finding_add(x, "waiting_ratio", waiting, "ratio", ANCHOR_NO_QUEUE, op, op->requests.ok);
+	finding_add(x, "offered_minus_achieved", lost, "ratio", ANCHOR_OFFERED, op, 0);
 	struct effect raised = evidence_effect(&ev->raised, run_throughput);
 	if (target_missed(x))
 		return;

@@ -1,6 +1,7 @@
 #include "diagnose/cause.h"
 
 #include "base/i18n.h"
+#include "diagnose/trace_facts.h"
 
 static const struct cause rows[] = {
 	{
@@ -46,6 +47,7 @@ static const struct cause rows[] = {
 	                   "time."),
 	        .fix = N_("Use a pool, paging, a fixed KV block, or shape buckets."),
 	        .gain = "G15",
+	        .examine = examine_by_trace,
 	},
 	{
 	        .id = "host_memory_growth",
@@ -114,6 +116,7 @@ static const struct cause rows[] = {
 	        .fix = N_("Keep tensors on the device, post-process there, merge copies, pin and "
 	                  "overlap them."),
 	        .gain = "G10",
+	        .examine = examine_by_trace,
 	},
 	{
 	        .id = "pageable_copy",
@@ -126,6 +129,7 @@ static const struct cause rows[] = {
 	        .experiment = N_("Copy through pinned staging memory."),
 	        .fix = N_("Use pinned pools, write outputs in place."),
 	        .gain = "G10",
+	        .examine = examine_by_trace,
 	},
 	{
 	        .id = "numa_remote",

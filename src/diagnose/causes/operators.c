@@ -1,6 +1,7 @@
 #include "diagnose/cause.h"
 
 #include "base/i18n.h"
+#include "diagnose/trace_facts.h"
 
 static const struct cause rows[] = {
 	{
@@ -15,6 +16,7 @@ static const struct cause rows[] = {
 	                         "shortens it."),
 	        .fix = N_("Capture graphs, fuse operators, enlarge the batch."),
 	        .gain = "G9",
+	        .examine = examine_by_trace,
 	},
 	{
 	        .id = "op_cpu_fallback",
@@ -28,6 +30,7 @@ static const struct cause rows[] = {
 	        .experiment = N_("Replace the operator, or run everything on the processor."),
 	        .fix = N_("Write a kernel for it, use another operator, update the engine."),
 	        .gain = "G1",
+	        .examine = examine_by_trace,
 	},
 	{
 	        .id = "layout_copies",
@@ -40,6 +43,7 @@ static const struct cause rows[] = {
 	        .experiment = N_("Use the other layout, in both directions."),
 	        .fix = N_("Keep one layout, fold transposes."),
 	        .gain = "G1",
+	        .examine = examine_by_trace,
 	},
 	{
 	        .id = "unfused_graph",
@@ -53,6 +57,7 @@ static const struct cause rows[] = {
 	        .experiment = N_("Switch fusion on and off, and compare the outputs."),
 	        .fix = N_("Turn fusion on, export the model so that its patterns match."),
 	        .gain = "G8",
+	        .examine = examine_by_trace,
 	},
 	{
 	        .id = "precision_fallback",
@@ -66,6 +71,7 @@ static const struct cause rows[] = {
 	        .experiment = N_("Force the type, and compare the outputs."),
 	        .fix = N_("Mend constants, casts and islands of the wider type."),
 	        .gain = "G8",
+	        .examine = examine_by_trace,
 	},
 	{
 	        .id = "quant_no_gain",
@@ -78,6 +84,7 @@ static const struct cause rows[] = {
 	        .experiment = N_("Compare both precisions at batch 1 and at a large batch."),
 	        .fix = N_("Use another format or kernel, fuse, quantise only what memory limits."),
 	        .gain = "G8",
+	        .examine = examine_by_trace,
 	},
 	{
 	        .id = "kernel_choice_bad",
@@ -93,6 +100,7 @@ static const struct cause rows[] = {
 	        .fix = N_("Update the library, set flags, tune the algorithm, build for the "
 	                  "machine."),
 	        .gain = "G8",
+	        .examine = examine_by_trace,
 	},
 	{
 	        .id = "denormal_stall",

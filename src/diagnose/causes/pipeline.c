@@ -1,6 +1,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "diagnose/finding.h"
+#include "diagnose/trace_facts.h"
 
 #include <math.h>
 
@@ -19,8 +20,8 @@ static void judge_quickack(struct examination *x, double bound)
 	double before = mean_hits(pairs->a, pairs->n);
 	double after = mean_hits(pairs->b, pairs->n);
 	finding_effect(x, "latency_with_quick_ack", &latency);
-	finding_fact(x, "delays_near_40_ms_with_quick_ack", after, "1", ANCHOR_ACK_HITS,
-	        pairs->b[0], pairs->b[0]->requests.ok);
+	finding_add(x, "delays_near_40_ms_with_quick_ack", after, "1", ANCHOR_ACK_HITS, pairs->b[0],
+	        pairs->b[0]->requests.ok);
 	if (latency.beyond_noise && latency.ratio < 1 && after < before / 2)
 		finding_conclude(x, CAUSE_CONFIRMED,
 		        _("With every segment acknowledged at once the delays near 40 ms went from "
@@ -44,9 +45,9 @@ static void nagle_delayed_ack(struct examination *x)
 	double bound = ack_bound_ratio(r);
 	if (!isfinite(hits) || !isfinite(bound))
 		return;
-	finding_fact(
+	finding_add(
 	        x, "delays_near_40_ms_per_request", hits, "1", ANCHOR_ACK_HITS, r, r->requests.ok);
-	finding_fact(x, "delayed_ack_bound_ratio", bound, "ratio", ANCHOR_NOISE, r, r->requests.ok);
+	finding_add(x, "delayed_ack_bound_ratio", bound, "ratio", ANCHOR_NOISE, r, r->requests.ok);
 	if (bound < anchor(ANCHOR_NOISE)) {
 		finding_conclude(x, CAUSE_EXCLUDED,
 		        _("%.2f delays per request lie near 40 ms; without them the latency would "
@@ -76,10 +77,10 @@ static void no_keepalive(struct examination *x)
 	/* warm connections that were opened before the window leave nothing to time */
 	double connect_ms = t->connect.n > 0 ? hist_mean(&t->connect) / NS_PER_MS : NAN;
 	double share = connect_ms / run_quantile_ms(op, LOAD_LATENCY, 0.5);
-	finding_fact(x, "connections_over_requests", ratio, "ratio", ANCHOR_RECONNECT, op,
+	finding_add(x, "connections_over_requests", ratio, "ratio", ANCHOR_RECONNECT, op,
 	        op->requests.ok);
-	finding_fact(x, "connect_ms_mean", connect_ms, "ms", NO_ANCHOR, op, t->connect.n);
-	finding_fact(x, "connect_over_p50", share, "ratio", ANCHOR_CONNECT, op, t->connect.n);
+	finding_add(x, "connect_ms_mean", connect_ms, "ms", NO_ANCHOR, op, t->connect.n);
+	finding_add(x, "connect_over_p50", share, "ratio", ANCHOR_CONNECT, op, t->connect.n);
 	if (ratio < anchor(ANCHOR_RECONNECT)) {
 		finding_conclude(x, CAUSE_EXCLUDED,
 		        _("Connections are used again: %.2f new ones per request."), ratio);
@@ -113,9 +114,9 @@ static void stream_buffering(struct examination *x)
 	                          : NAN;
 	bool late = share >= anchor(ANCHOR_BUFFERED_TTFT);
 	bool clumps = per_read >= anchor(ANCHOR_BUFFERED_READ);
-	finding_fact(x, "ttft_over_latency", share, "ratio", ANCHOR_BUFFERED_TTFT, r,
+	finding_add(x, "ttft_over_latency", share, "ratio", ANCHOR_BUFFERED_TTFT, r,
 	        t->stream_share_pm.n);
-	finding_fact(
+	finding_add(
 	        x, "events_per_read", per_read, "1", ANCHOR_BUFFERED_READ, r, t->reads_with_tokens);
 	if (late && !(per_read < anchor(ANCHOR_BUFFERED_READ)))
 		finding_conclude(x, CAUSE_PROBABLE,
@@ -164,6 +165,7 @@ static const struct cause rows[] = {
 	                         "alone."),
 	        .fix = N_("Use a producer-consumer queue, double buffers, workers."),
 	        .gain = "G2",
+	        .examine = examine_by_trace,
 	},
 	{
 	        .id = "preprocess_cpu_bound",
@@ -195,6 +197,7 @@ static const struct cause rows[] = {
 	        .fix = N_("Schedule the next step before collecting the present one; schedule in "
 	                  "native code."),
 	        .gain = "G2",
+	        .examine = examine_by_trace,
 	},
 	{
 	        .id = "interpreter_lock",

@@ -1,6 +1,7 @@
 #include "diagnose/cause.h"
 
 #include "base/i18n.h"
+#include "diagnose/trace_facts.h"
 
 static const struct cause rows[] = {
 	{
@@ -106,6 +107,7 @@ static const struct cause rows[] = {
 	        .fix = N_("Use replicas or a pipeline instead, enable peer access, reduce small "
 	                  "messages in one shot, enlarge the batch."),
 	        .gain = "G12",
+	        .examine = examine_by_trace,
 	},
 };
 
