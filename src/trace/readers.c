@@ -4,11 +4,13 @@
 #include "trace/reader.h"
 
 #include "base/i18n.h"
+#include "trace/readers/readers.h"
 
 #include <string.h>
 
 /* From the exact to the general: the first that recognises the file reads it. */
 const struct trace_reader *const trace_readers[] = {
+	&rocprof_json_reader,
 	NULL,
 };
 

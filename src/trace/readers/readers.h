@@ -1,0 +1,11 @@
+/*
+ * readers.h - the readers, one row each in trace_readers.
+ */
+#ifndef VENTURI_TRACE_READERS_READERS_H
+#define VENTURI_TRACE_READERS_READERS_H
+
+#include "trace/reader.h"
+
+extern const struct trace_reader rocprof_json_reader;
+
+#endif
