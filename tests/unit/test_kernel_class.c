@@ -6,8 +6,7 @@ struct row {
 	const char *name, *class;
 };
 
-static void check_rows(
-        const struct row *rows, size_t n, enum kernel_class (*look)(struct str name))
+static void check_rows(const struct row *rows, size_t n, enum kernel_class (*look)(struct str name))
 {
 	for (size_t i = 0; i < n; i++) {
 		const char *got = kernel_class_names[look(str_of(rows[i].name))];
@@ -31,7 +30,8 @@ static void kernels_of_libraries_are_told_by_their_names(void)
 		{ "wvSplitKQ_hf_sml_<__hip_bfloat16>", "gemm" },
 		{ "mul_mat_vec_q<(ggml_type)2, 1, false>", "gemm" },
 		{ "fused_moe_kernel", "gemm" },
-		{ "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128>, cutlass::bf16>",
+		{ "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<64, 128>, "
+		  "cutlass::bf16>",
 		        "attention" },
 		{ "fmhaSm100aKernel_QkvE4m3OBfloat16H64PagedKvCausal", "attention" },
 		{ "attn_fwd", "attention" },
@@ -43,7 +43,8 @@ static void kernels_of_libraries_are_told_by_their_names(void)
 		{ "igemm_fwd_gtcx2_nhwc_bf16_bx0_ex1_bt64x64x64", "convolution" },
 		{ "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>",
 		        "copy_layout" },
-		{ "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512>", "normalisation" },
+		{ "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 512>",
+		        "normalisation" },
 		{ "SubTensorOpWithCastTensor1d", "copy_layout" },
 		{ "SubTensorOpWithScalar1d", "elementwise" },
 		{ "__amd_rocclr_copyBuffer", "copy_layout" },
@@ -60,16 +61,20 @@ static void kernels_of_frameworks_are_told_by_what_they_call(void)
 	static const struct row rows[] = {
 		{ "void at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<int>>",
 		        "elementwise" },
-		{ "void at::native::elementwise_kernel<128, 2, direct_copy_kernel_cuda(TensorIterator)>",
+		{ "void at::native::elementwise_kernel<128, 2, "
+		  "direct_copy_kernel_cuda(TensorIterator)>",
 		        "copy_layout" },
 		{ "void at::native::vectorized_elementwise_kernel<4, bfloat16_copy_kernel_cuda>",
 		        "copy_layout" },
-		{ "void at::native::vectorized_elementwise_kernel<4, fbgemm_gpu::_float_to_hfp8_gpu>",
+		{ "void at::native::vectorized_elementwise_kernel<4, "
+		  "fbgemm_gpu::_float_to_hfp8_gpu>",
 		        "quantisation" },
-		{ "void at::native::index_elementwise_kernel<128, 4, gpu_index_kernel>", "indexing" },
+		{ "void at::native::index_elementwise_kernel<128, 4, gpu_index_kernel>",
+		        "indexing" },
 		{ "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, NormTwoOps>>",
 		        "reduction" },
-		{ "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int>",
+		{ "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned "
+		  "int>",
 		        "copy_layout" },
 		{ "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float>",
 		        "normalisation" },
