@@ -36,10 +36,14 @@ struct gap {
 	int64_t start_ns, end_ns;
 	uint32_t before, after; /* device work that ends and follows it (GROUP_DEVICE) */
 	enum gap_cause cause;
-	uint32_t operator;   /* innermost operator on the launching thread that covers its middle */
-	uint32_t annotation; /* innermost annotation that covers it */
-	uint32_t python;     /* innermost frame of Python kept that covers it */
-	bool between_steps;  /* no step covers it */
+	/*
+	 * What the host was at, from the start of the gap until it launched the work that ends it
+	 * (until the end of the gap, where it had launched it before or no launch is known):
+	 */
+	uint32_t operator;   /* innermost operator on the launching thread around the middle */
+	uint32_t annotation; /* innermost annotation, of any thread, around all of it */
+	uint32_t python;     /* innermost frame kept on the launching thread around all of it */
+	bool between_steps;  /* the work before and after it is not of the same step */
 };
 
 struct device_view {
@@ -52,7 +56,8 @@ struct device_view {
 	int64_t busy_ns, kernel_busy_ns; /* lengths of the unions */
 	int64_t start_ns, end_ns;        /* first start, last end */
 	struct intervals busy, kernel_busy;
-	struct gap *gaps; /* between the busy intervals */
+	/* Between the busy intervals; work that took no time ends a gap and begins the next. */
+	struct gap *gaps;
 	size_t n_gaps;
 };
 
@@ -66,6 +71,10 @@ enum step_source {
 };
 extern const char *const step_source_names[]; /* "none", "profiler_step", ... */
 
+/*
+ * Ranges of the host last as long as they do. Launches of a graph and kernels that repeat mark
+ * where a step begins: it lasts until the next one begins.
+ */
 struct step {
 	int64_t start_ns, end_ns;
 	uint32_t name;
@@ -85,18 +94,28 @@ struct trace_view {
 	 */
 	uint32_t *parent;
 	int64_t *self_ns;
-	/* GROUP_CALL and GROUP_OPERATOR by track, start, -dur, order in the file. */
+	/* GROUP_CALL and GROUP_OPERATOR by track, start, -dur, order in the file; those of a track
+	 * begin at its number in calls_first, [n tracks + 1]. */
 	uint32_t *calls_by_thread, *operators_by_thread;
-	struct step *steps; /* in order of time */
+	uint32_t *calls_first, *operators_first;
+	uint8_t *call_kinds; /* [n names]: enum call_kind of names of calls; else CALL_OTHER */
+	struct step *steps;  /* in order of time */
 	size_t n_steps;
 	enum step_source steps_from;
+	bool steps_on_device;  /* their times are the device's, not the host's */
 	int64_t clock_skew_ns; /* device minus host, estimated from work that starts before its
 	                          launch; 0: none seen */
 };
 
-/* Nothing of t may change while the view lives. */
+/* Nothing of t may change while the view lives. Lists of up to 2^32 - 2 events. */
 void trace_view_init(struct trace_view *v, const struct timeline *t);
 void trace_view_release(struct trace_view *v);
+
+/* The step that device work belongs to: by its launch, or by its own start where that is not
+ * known or steps are the device's; NONE32. */
+uint32_t trace_step_of(const struct trace_view *v, uint32_t device_event);
+/* The step at a time of the steps' own clock; NONE32. */
+uint32_t trace_step_at(const struct trace_view *v, int64_t time_ns);
 
 /* Union of intervals given in any order: sorts them in place. */
 struct intervals intervals_union(struct interval *v, size_t n, struct arena *arena);
