@@ -36,6 +36,8 @@ static void classify_calls(struct trace_view *v)
 void trace_view_init(struct trace_view *v, const struct timeline *t)
 {
 	*v = (struct trace_view){ .t = t };
+	v->classes = arena_new(&v->arena, struct kernel_classes);
+	kernel_classes_init(v->classes, t, &v->arena);
 	classify_calls(v);
 	view_devices(v);
 	view_links(v);

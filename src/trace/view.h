@@ -8,6 +8,7 @@
 #ifndef VENTURI_TRACE_VIEW_H
 #define VENTURI_TRACE_VIEW_H
 
+#include "trace/kernel_class.h"
 #include "trace/timeline.h"
 
 #define NONE32 UINT32_MAX
@@ -98,6 +99,7 @@ struct trace_view {
 	 * begin at its number in calls_first, [n tracks + 1]. */
 	uint32_t *calls_by_thread, *operators_by_thread;
 	uint32_t *calls_first, *operators_first;
+	struct kernel_classes *classes; /* shared: each name is classified once */
 	uint8_t *call_kinds; /* [n names]: enum call_kind of names of calls; else CALL_OTHER */
 	struct step *steps;  /* in order of time */
 	size_t n_steps;
@@ -107,7 +109,8 @@ struct trace_view {
 	                          launch; 0: none seen */
 };
 
-/* Nothing of t may change while the view lives. Lists of up to 2^32 - 2 events. */
+/* Nothing of t may change while the view lives. Lists of up to 2^32 - 2 events. Analyses of one
+ * view run one after the other: they share its classes. */
 void trace_view_init(struct trace_view *v, const struct timeline *t);
 void trace_view_release(struct trace_view *v);
 
