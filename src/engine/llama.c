@@ -102,37 +102,90 @@ static void attend(const struct llama_shape *c, float *out, const float *q, cons
 	}
 }
 
-static void attention(const struct llama *m, int layer, struct llama_state *s, int n)
+/* The operators as a profile names them. */
+static void linear(const struct llama_state *s, float *out, const float *x, const float *w, int n,
+        int n_in, int n_out)
 {
-	const struct llama_shape *c = &m->shape;
-	const struct llama_layer *w = &m->layers[layer];
-	float *k = s->k + cache_at(c, layer, s->n_past), *v = s->v + cache_at(c, layer, s->n_past);
-	ops_rmsnorm(s->norm, s->x, w->attn_norm, n, c->dim, c->eps);
-	ops_matmul(s->q, s->norm, w->q, n, c->dim, c->dim);
-	ops_matmul(k, s->norm, w->k, n, c->dim, c->kv_dim);
-	ops_matmul(v, s->norm, w->v, n, c->dim, c->kv_dim);
+	int64_t start = profile_start(s->profile);
+	ops_matmul(out, x, w, n, n_in, n_out);
+	profile_operator(s->profile, "linear", start,
+	        &(struct profile_inputs){ { { n, n_in }, { n_out, n_in } } });
+}
+
+static void rms_norm(const struct llama_state *s, float *out, const float *x, const float *weight,
+        int n, const struct llama_shape *c)
+{
+	int64_t start = profile_start(s->profile);
+	ops_rmsnorm(out, x, weight, n, c->dim, c->eps);
+	profile_operator(s->profile, "rms_norm", start,
+	        &(struct profile_inputs){ { { n, c->dim }, { c->dim } } });
+}
+
+static void add(const struct llama_state *s, float *x, const float *y, int n, int dim)
+{
+	int64_t start = profile_start(s->profile);
+	ops_add(x, y, n * dim);
+	profile_operator(
+	        s->profile, "add", start, &(struct profile_inputs){ { { n, dim }, { n, dim } } });
+}
+
+static void rotate(struct llama_state *s, const struct llama_shape *c, float *k, int n)
+{
+	int64_t start = profile_start(s->profile);
 	for (int i = 0; i < n; i++) {
 		const float *cos = s->cos + i * (c->n_rot / 2), *sin = s->sin + i * (c->n_rot / 2);
 		ops_rope(s->q + i * c->dim, cos, sin, c->n_heads, c->head_dim, c->n_rot);
 		ops_rope(k + i * c->kv_dim, cos, sin, c->n_kv_heads, c->head_dim, c->n_rot);
 	}
+	profile_operator(s->profile, "rope", start,
+	        &(struct profile_inputs){
+	                { { n, c->n_heads, c->head_dim }, { n, c->n_kv_heads, c->head_dim } } });
+}
+
+static void attend_all(struct llama_state *s, const struct llama_shape *c, int layer, int n)
+{
+	int64_t start = profile_start(s->profile);
 	for (int i = 0; i < n; i++)
 		attend(c, s->attended + i * c->dim, s->q + i * c->dim, s->k + cache_at(c, layer, 0),
 		        s->v + cache_at(c, layer, 0), s->n_past + i + 1, s->scores);
-	ops_matmul(s->out, s->attended, w->o, n, c->dim, c->dim);
-	ops_add(s->x, s->out, n * c->dim);
+	profile_operator(s->profile, "attention", start,
+	        &(struct profile_inputs){ { { n, c->n_heads, c->head_dim },
+	                { s->n_past + n, c->n_kv_heads, c->head_dim } } });
+}
+
+static void swiglu(const struct llama_state *s, int n, int ffn_dim)
+{
+	int64_t start = profile_start(s->profile);
+	ops_swiglu(s->gate, s->up, n * ffn_dim);
+	profile_operator(s->profile, "silu_and_mul", start,
+	        &(struct profile_inputs){ { { n, ffn_dim }, { n, ffn_dim } } });
+}
+
+static void attention(const struct llama *m, int layer, struct llama_state *s, int n)
+{
+	const struct llama_shape *c = &m->shape;
+	const struct llama_layer *w = &m->layers[layer];
+	float *k = s->k + cache_at(c, layer, s->n_past), *v = s->v + cache_at(c, layer, s->n_past);
+	rms_norm(s, s->norm, s->x, w->attn_norm, n, c);
+	linear(s, s->q, s->norm, w->q, n, c->dim, c->dim);
+	linear(s, k, s->norm, w->k, n, c->dim, c->kv_dim);
+	linear(s, v, s->norm, w->v, n, c->dim, c->kv_dim);
+	rotate(s, c, k, n);
+	attend_all(s, c, layer, n);
+	linear(s, s->out, s->attended, w->o, n, c->dim, c->dim);
+	add(s, s->x, s->out, n, c->dim);
 }
 
 static void feed_forward(const struct llama *m, int layer, struct llama_state *s, int n)
 {
 	const struct llama_shape *c = &m->shape;
 	const struct llama_layer *w = &m->layers[layer];
-	ops_rmsnorm(s->norm, s->x, w->ffn_norm, n, c->dim, c->eps);
-	ops_matmul(s->gate, s->norm, w->gate, n, c->dim, c->ffn_dim);
-	ops_matmul(s->up, s->norm, w->up, n, c->dim, c->ffn_dim);
-	ops_swiglu(s->gate, s->up, n * c->ffn_dim);
-	ops_matmul(s->out, s->gate, w->down, n, c->ffn_dim, c->dim);
-	ops_add(s->x, s->out, n * c->dim);
+	rms_norm(s, s->norm, s->x, w->ffn_norm, n, c);
+	linear(s, s->gate, s->norm, w->gate, n, c->dim, c->ffn_dim);
+	linear(s, s->up, s->norm, w->up, n, c->dim, c->ffn_dim);
+	swiglu(s, n, c->ffn_dim);
+	linear(s, s->out, s->gate, w->down, n, c->ffn_dim, c->dim);
+	add(s, s->x, s->out, n, c->dim);
 }
 
 /* Leaves the last layer's values in s->x. */
@@ -160,6 +213,6 @@ void llama_eval(const struct llama *m, struct llama_state *state, const int32_t 
 		eval_block(m, state, tokens + i, n_block);
 	}
 	const float *last = state->x + (size_t)(n_block - 1) * (size_t)c->dim;
-	ops_rmsnorm(state->norm, last, m->norm, 1, c->dim, c->eps);
-	ops_matmul(state->logits, state->norm, m->output, 1, c->dim, c->n_vocab);
+	rms_norm(state, state->norm, last, m->norm, 1, c);
+	linear(state, state->logits, state->norm, m->output, 1, c->dim, c->n_vocab);
 }

@@ -6,6 +6,8 @@
 #ifndef VENTURI_ENGINE_LLAMA_H
 #define VENTURI_ENGINE_LLAMA_H
 
+#include "engine/profile.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -43,14 +45,15 @@ struct llama {
 struct llama_state {
 	float *k, *v; /* [n_layers, n_ctx, kv_dim] */
 	int n_past;
-	float *x, *norm;     /* [LLAMA_BLOCK, dim] */
-	float *q, *attended; /* [LLAMA_BLOCK, dim] */
-	float *out;          /* [LLAMA_BLOCK, dim] */
-	float *gate, *up;    /* [LLAMA_BLOCK, ffn_dim] */
-	float *cos, *sin;    /* [LLAMA_BLOCK, n_rot / 2] */
-	float *scores;       /* [n_ctx] */
-	float *logits;       /* [n_vocab] */
-	void *memory;        /* all of the above */
+	float *x, *norm;         /* [LLAMA_BLOCK, dim] */
+	float *q, *attended;     /* [LLAMA_BLOCK, dim] */
+	float *out;              /* [LLAMA_BLOCK, dim] */
+	float *gate, *up;        /* [LLAMA_BLOCK, ffn_dim] */
+	float *cos, *sin;        /* [LLAMA_BLOCK, n_rot / 2] */
+	float *scores;           /* [n_ctx] */
+	float *logits;           /* [n_vocab] */
+	void *memory;            /* all of the above */
+	struct profile *profile; /* NULL: nobody looks */
 };
 
 /* Bytes that a state takes. */

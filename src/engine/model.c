@@ -392,6 +392,11 @@ void sequence_close(struct sequence *sequence)
 	free(sequence);
 }
 
+void sequence_profile(struct sequence *sequence, struct profile *profile)
+{
+	sequence->state.profile = profile;
+}
+
 void sequence_reset(struct sequence *sequence)
 {
 	sequence->state.n_past = 0;

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "token/gguf.h"
 #include "token/tokenizer.h"
+#include "engine/profile.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,6 +52,8 @@ const struct tokenizer *model_tokenizer(const struct model *model);
 bool sequence_open(
         const struct model *model, struct sequence **ret_sequence, struct err *err) NODISCARD;
 void sequence_close(struct sequence *sequence);
+/* From now on its operators are recorded; NULL: no longer. The profile stays the caller's. */
+void sequence_profile(struct sequence *sequence, struct profile *profile);
 void sequence_reset(struct sequence *sequence);
 int sequence_length(const struct sequence *sequence);
 

@@ -25,6 +25,7 @@ struct decoder {
 	struct executor base;
 	struct model *model;
 	struct sequence *sequence; /* the thread's */
+	struct profile *profile;   /* NULL: not wanted */
 	size_t piece_bytes_max;    /* of any token */
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -65,9 +66,11 @@ static bool prefill(
 {
 	for (int i = 0; i < dj->n_ids; i += PREFILL_CHUNK) {
 		int n = dj->n_ids - i < PREFILL_CHUNK ? dj->n_ids - i : PREFILL_CHUNK;
+		int64_t start = profile_start(x->profile);
 		if (job_is_cancelled(dj->job) ||
 		        !sequence_eval(x->sequence, dj->ids + i, n, ret_logits, err))
 			return false;
+		profile_step(x->profile, "prefill", n, start);
 		metrics_observe(x->base.metrics, METRIC_BATCH_SIZE, 1);
 	}
 	return true;
@@ -98,8 +101,10 @@ static enum job_end generate(struct decoder *x, struct decode_job *dj, const flo
 			return JOB_CANCELLED;
 		if (i == dj->n_output_max)
 			return JOB_LENGTH;
+		int64_t start = profile_start(x->profile);
 		if (!sequence_eval(x->sequence, &id, 1, &logits, err))
 			return JOB_FAILED;
+		profile_step(x->profile, "decode", 1, start);
 		metrics_observe(x->base.metrics, METRIC_BATCH_SIZE, 1);
 	}
 }
@@ -270,8 +275,8 @@ static size_t longest_piece(const struct tokenizer *t)
 	return longest;
 }
 
-bool decode_open(
-        const char *path, struct metrics *metrics, struct executor **ret_x, struct err *err)
+bool decode_open(const char *path, struct profile *profile, struct metrics *metrics,
+        struct executor **ret_x, struct err *err)
 {
 	struct decoder *x = mem_realloc(NULL, sizeof(*x));
 	*x = (struct decoder){ .base.ops = &decode_ops };
@@ -281,6 +286,8 @@ bool decode_open(
 		release(x);
 		return false;
 	}
+	x->profile = profile;
+	sequence_profile(x->sequence, profile);
 	struct model_info info = model_info(x->model);
 	x->base.model_name = info.name;
 	x->base.n_ctx = info.n_ctx;

@@ -19,6 +19,7 @@
 struct executor;
 struct job;
 struct json;
+struct profile;
 
 struct executor_ops {
 	/*
@@ -59,8 +60,12 @@ bool executor_check_length(const struct executor *x, int64_t n_prompt, int64_t m
 bool simulate_open(const char *path, struct metrics *metrics, struct executor **ret_x,
         struct err *err) NODISCARD;
 
-/* A decoder from a GGUF file; one request at a time, in order of arrival. */
-bool decode_open(const char *path, struct metrics *metrics, struct executor **ret_x,
-        struct err *err) NODISCARD;
+/*
+ * A decoder from a GGUF file; one request at a time, in order of arrival.
+ *
+ * profile  records its operators and steps; NULL: nothing does. Outlives the executor.
+ */
+bool decode_open(const char *path, struct profile *profile, struct metrics *metrics,
+        struct executor **ret_x, struct err *err) NODISCARD;
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "base/i18n.h"
 #include "base/opt.h"
+#include "engine/profile.h"
 #include "serve/executor.h"
 #include "net/listen.h"
 #include "serve/schedule_log.h"
@@ -22,7 +23,7 @@ enum {
 
 struct options {
 	const char *model, *simulate;
-	const char *listen, *port_file, *schedule_log, *options_from, *lang;
+	const char *listen, *port_file, *schedule_log, *profile, *options_from, *lang;
 	bool help, version;
 	struct server_options server;
 };
@@ -50,6 +51,8 @@ static const struct opt rows[] = {
 	        N_("show the configuration under /config")) },
 	{ OPT(struct options, schedule_log, OPT_STRING, 0, "schedule-log", N_("FILE"),
 	        N_("write the true times of every request and token, one line of JSON each")) },
+	{ OPT(struct options, profile, OPT_STRING, 0, "profile", N_("FILE"),
+	        N_("write a trace of the model's operators, for 'venturi trace'")) },
 	{ .type = OPT_HEADING, .help = N_("General") },
 	{ OPT(struct options, options_from, OPT_STRING, 0, "options-from", N_("FILE"),
 	        N_("read options from a file, one a line, or from standard input (-)")) },
@@ -125,6 +128,9 @@ static bool check_options(const struct options *o, struct err *err)
 		err_set(err, ERR_USAGE, "%s", _("give one of --model and --simulate"));
 		return err_hint(err, "%s", _("venturi-serve --help lists the options"));
 	}
+	if (o->profile && o->simulate)
+		return err_set(err, ERR_USAGE, "%s",
+		        _("'--profile' records a model's operators; '--simulate' has none"));
 	return true;
 }
 
@@ -152,10 +158,10 @@ static bool write_port(const char *path, int port, struct arena *run, struct err
 	return err_set(err, ERR_SYSTEM, _("cannot write '%s': %s"), path, strerror(errno));
 }
 
-static bool open_executor(
-        const struct options *o, struct metrics *metrics, struct executor **ret_x, struct err *err)
+static bool open_executor(const struct options *o, struct profile *profile, struct metrics *metrics,
+        struct executor **ret_x, struct err *err)
 {
-	bool ok = o->model ? decode_open(o->model, metrics, ret_x, err)
+	bool ok = o->model ? decode_open(o->model, profile, metrics, ret_x, err)
 	                   : simulate_open(o->simulate, metrics, ret_x, err);
 	if (ok)
 		metrics->model_name = (*ret_x)->model_name;
@@ -187,6 +193,7 @@ static bool serve(const struct options *o, struct arena *run, struct err *err)
 	struct metrics metrics;
 	struct executor *x;
 	struct schedule_log log;
+	struct profile *profile = NULL;
 	struct err log_err;
 	sigset_t signals;
 	/* Blocked before any thread exists: only sigwait takes them. */
@@ -199,8 +206,12 @@ static bool serve(const struct options *o, struct arena *run, struct err *err)
 	api_init();
 
 	metrics_init(&metrics);
-	if (!open_executor(o, &metrics, &x, err))
+	if (o->profile && !profile_open(o->profile, &profile, err))
 		return false;
+	if (!open_executor(o, profile, &metrics, &x, err)) {
+		(void)!profile_close(profile, &log_err);
+		return false;
+	}
 	bool ok = schedule_log_open(&log, o->schedule_log, warn_log_failure, err) &&
 	          serve_until_signal(o, x, &log, &signals, run, err);
 	if (!schedule_log_close(&log, &log_err) && ok) {
@@ -208,6 +219,10 @@ static bool serve(const struct options *o, struct arena *run, struct err *err)
 		ok = false;
 	}
 	x->ops->close(x);
+	if (!profile_close(profile, &log_err) && ok) {
+		*err = log_err;
+		ok = false;
+	}
 	return ok;
 }
 

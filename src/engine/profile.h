@@ -1,0 +1,42 @@
+/*
+ * profile.h - the operators of a model as they ran, in the trace format of PyTorch's profiler
+ * (Kineto), which `venturi trace`, Perfetto and others read.
+ *
+ * One thread computes and records. What was written so far is a trace too, only without its end, so
+ * a killed service loses what its buffer held. A NULL profile records nothing and costs nothing.
+ */
+#ifndef VENTURI_ENGINE_PROFILE_H
+#define VENTURI_ENGINE_PROFILE_H
+
+#include "base/attr.h"
+#include "base/clock.h"
+#include "base/err.h"
+
+#include <stdint.h>
+
+struct profile;
+
+enum { PROFILE_INPUTS = 2, PROFILE_DIMS = 3 };
+
+/* The shapes of what an operator reads, slowest index first; a shape ends at its first 0. */
+struct profile_inputs {
+	int64_t dims[PROFILE_INPUTS][PROFILE_DIMS];
+};
+
+/* An existing file is replaced. */
+bool profile_open(const char *path, struct profile **ret_profile, struct err *err) NODISCARD;
+/* False: the file is incomplete, err says why. NULL is closed already. */
+bool profile_close(struct profile *p, struct err *err) NODISCARD;
+
+static inline int64_t profile_start(const struct profile *p)
+{
+	return p ? clock_now_ns() : 0;
+}
+
+/* An operator that began at profile_start and ends now. Inputs are float32. */
+void profile_operator(
+        struct profile *p, const char *name, int64_t start_ns, const struct profile_inputs *inputs);
+/* A step of the model over so many tokens: "prefill" or "decode". */
+void profile_step(struct profile *p, const char *name, int n_tokens, int64_t start_ns);
+
+#endif
