@@ -198,9 +198,10 @@ static double positions_of_result(const struct convolution_row *row, const struc
 		double step = (double)stride[i];
 		if (step < 1)
 			return 0;
-		double out = transposed
-		                     ? (size - 1) * step - 2 * pad + reach + (double)more[i] + 1
-		                     : (double)(int64_t)((size + 2 * pad - reach - 1) / step) + 1;
+		double room = size + 2 * pad - reach - 1; /* for further positions */
+		double out = room < 0 ? 0 : (double)(int64_t)(room / step) + 1;
+		if (transposed)
+			out = (size - 1) * step - 2 * pad + reach + (double)more[i] + 1;
 		if (out < 1)
 			return 0;
 		positions *= out;
