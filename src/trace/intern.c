@@ -33,7 +33,8 @@ static uint32_t hash_of(struct str text)
 		left -= 16;
 	}
 	uint64_t tail[2] = { 0, 0 };
-	memcpy(tail, p, left);
+	if (left)
+		memcpy(tail, p, left);
 	h = mix(tail[0] ^ k1, tail[1] ^ h);
 	return (uint32_t)(h ^ (h >> 32));
 }

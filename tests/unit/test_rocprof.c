@@ -137,6 +137,140 @@ static void json_that_is_cut_anywhere_gives_what_stands_before(void)
 	arena_release(&arena);
 }
 
+static const char trace_header[] =
+        "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Name\",\"Correlation_Id\",\"Start_Timestamp\","
+        "\"End_Timestamp\",\"Workgroup_Size_X\",\"Grid_Size_X\"\n";
+
+static bool read_rows(const char *header, const char *rows, struct timeline *t)
+{
+	char text[2048];
+	snprintf(text, sizeof text, "%s%s", header, rows);
+	return CHECK(read_trace_text(str_of(text), t));
+}
+
+static void the_last_line_of_csv_counts_when_it_is_whole(void)
+{
+	static const struct {
+		const char *rows;
+		size_t n;
+		bool truncated;
+	} cases[] = {
+		{ "K,1,1,a,1,100,200,64,1024\n", 1, false },
+		{ "K,1,1,a,1,100,200,64,1024", 1, false },
+		{ "K,1,1,a,1,100,200,64,1024\nK,1,1,b,2,300,40", 1, true },
+		{ "K,1,1,a,1,100,200,64,1024\nK,1,1,\"b, c", 1, true },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char rows[256] = "", *to = rows;
+		/* K stands for the kind. */
+		for (const char *p = cases[i].rows; *p; p++)
+			to += sprintf(to, *p == 'K' ? "KERNEL_DISPATCH" : "%c", *p);
+		struct timeline t;
+		if (!read_rows(trace_header, rows, &t))
+			continue;
+		CHECK_INT(t.lists[GROUP_DEVICE].n, cases[i].n);
+		CHECK_INT(t.truncated, cases[i].truncated);
+		CHECK_INT(t.lost[LOST_BROKEN] > 0, cases[i].truncated);
+		timeline_release(&t);
+	}
+}
+
+static void an_agent_of_csv_is_a_number_or_a_name_with_one(void)
+{
+	static const struct {
+		const char *agent;
+		int64_t device;
+	} cases[] = { { "1", 1 }, { "Agent 7", 7 }, { "\"GPU 0\"", 0 }, { "CPU 0", TRACE_NONE },
+		{ "", TRACE_NONE }, { "none", TRACE_NONE } };
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		char row[128];
+		struct timeline t;
+		snprintf(row, sizeof row, "KERNEL_DISPATCH,%s,3,a,1,100,200,64,1024\n",
+		        cases[i].agent);
+		if (!read_rows(trace_header, row, &t))
+			continue;
+		CHECK_INT(timeline_track_of(&t, nth(&t, GROUP_DEVICE, 0)->track)->device,
+		        cases[i].device);
+		timeline_release(&t);
+	}
+}
+
+static void tables_that_stand_one_behind_the_other_are_all_read(void)
+{
+	struct timeline t;
+	if (!read_rows(trace_header,
+	            "KERNEL_DISPATCH,1,1,gemm [clone .kd],9,100,200,64,1024\n"
+	            "\"Domain\",\"Function\",\"Process_Id\",\"Thread_Id\",\"Correlation_Id\","
+	            "\"Start_Timestamp\",\"End_Timestamp\"\n"
+	            "HIP_RUNTIME_API,hipLaunchKernel,7,8,9,50,60\n"
+	            "MARKER_CORE_API,decode,7,8,10,50,300\n"
+	            "MARKER_CORE_API,here,7,8,11,50,50\n",
+	            &t))
+		return;
+	CHECK_STR(event_name(&t, nth(&t, GROUP_DEVICE, 0)), "gemm");
+	CHECK_STR(event_name(&t, nth(&t, GROUP_CALL, 0)), "hipLaunchKernel");
+	CHECK_INT(nth(&t, GROUP_CALL, 0)->link, nth(&t, GROUP_DEVICE, 0)->link);
+	CHECK_STR(event_name(&t, nth(&t, GROUP_ANNOTATION, 0)), "decode");
+	CHECK_STR(event_name(&t, nth(&t, GROUP_INSTANT, 0)), "here");
+	timeline_release(&t);
+}
+
+static void counters_of_csv_are_gathered_by_launch(void)
+{
+	struct timeline t;
+	if (!read_rows(
+	            "Correlation_Id,Dispatch_Id,Agent_Id,Queue_Id,Process_Id,Thread_Id,Grid_Size,"
+	            "Kernel_Name,Workgroup_Size,Counter_Name,Counter_Value,Start_Timestamp,"
+	            "End_Timestamp\n",
+	            "1,1,1,1,7,7,1048576,a,64,SQ_WAVES,16384,1000,1500\n"
+	            "1,1,1,1,7,7,1048576,a,64,TCC_HIT,2.5,1000,1500\n"
+	            "2,2,1,1,7,7,128,a,64,SQ_WAVES,2,2000,2100\n"
+	            "2,2,1,1,7,7,128,a,64,TCC_HIT,,2000,2100\n",
+	            &t))
+		return;
+	CHECK_INT(t.n_launches, 2);
+	CHECK_INT(t.launches[0].n_metrics, 2);
+	CHECK_INT(t.launches[0].grid[0], 16384);
+	CHECK_NEAR(t.launches[0].metrics[1].value, 2.5, 0);
+	CHECK(isnan(t.launches[1].metrics[1].value));
+	CHECK_INT(t.lists[GROUP_DEVICE].n, 2);
+	CHECK_INT(nth(&t, GROUP_DEVICE, 1)->dur_ns, 100);
+	CHECK_INT(t.n_events, 4);
+	timeline_release(&t);
+}
+
+/* The columns are those of the manual of rocprof. */
+static void the_table_of_the_first_rocprof_is_read(void)
+{
+	struct timeline t;
+	if (!read_rows(
+	            "\"Index\",\"KernelName\",\"gpu-id\",\"queue-id\",\"queue-index\",\"pid\","
+	            "\"tid\",\"grd\",\"wgr\",\"lds\",\"scr\",\"arch_vgpr\",\"accum_vgpr\",\"sgpr\","
+	            "\"wave_size\",\"sig\",\"obj\",\"SQ_WAVES\",\"DispatchNs\",\"BeginNs\","
+	            "\"EndNs\","
+	            "\"CompleteNs\",\"DurationNs\"\n",
+	            "0,\"copy(float*, float const*) [clone "
+	            ".kd]\",2,0,0,7,8,1048576,256,0,0,8,4,16,64,"
+	            "0x0,0x7f,16384,1000,2000,2600,3000,600\n",
+	            &t))
+		return;
+	const struct event *e = nth(&t, GROUP_DEVICE, 0);
+	const struct kernel_detail *k = timeline_kernel(&t, e);
+	CHECK_STR(t.format, "rocprof-csv");
+	CHECK_STR(event_name(&t, e), "copy(float*, float const*)");
+	CHECK_INT(e->start_ns, 2000);
+	CHECK_INT(e->dur_ns, 600);
+	CHECK_INT(k->grid[0], 1048576);
+	CHECK_INT(k->grid[1], 1);
+	CHECK_INT(k->block[0], 256);
+	CHECK_INT(k->registers, 12);
+	CHECK_INT(timeline_track_of(&t, e->track)->device, 2);
+	CHECK_INT(t.n_launches, 1);
+	CHECK_INT(t.launches[0].n_metrics, 1);
+	CHECK_NEAR(t.launches[0].metrics[0].value, 16384, 0);
+	timeline_release(&t);
+}
+
 /* ---- the traces of the set, against the answers of another program ---- */
 
 static json_t *answers_of(const char *name)
@@ -216,6 +350,39 @@ static void the_trace_of_an_mi350_gives_the_answers(void)
 	timeline_release(&t);
 }
 
+static void the_tables_of_the_set_give_the_answers(void)
+{
+	static const struct {
+		const char *name;
+		enum event_group group;
+	} tables[] = {
+		{ "kernel_trace.csv", GROUP_DEVICE },
+		{ "memory_copy_trace.csv", GROUP_DEVICE },
+		{ "hip_runtime_trace.csv", GROUP_CALL },
+		{ "counter_collection.csv", GROUP_DEVICE },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+		char path[128];
+		struct timeline t;
+		struct err err;
+		json_t *want = answers_of(tables[i].name);
+		snprintf(path, sizeof path, "data/traces/rocprof/%s", tables[i].name);
+		const char *found = tap_shared(path);
+		if (!want || !found) {
+			tap_skip("the traces of ../shared/data are not here");
+			return;
+		}
+		if (!CHECK(trace_read_file(found, &t, &err)))
+			continue;
+		CHECK_INT(t.n_events, json_integer_value(json_object_get(want, "rows")));
+		check_top(&t, tables[i].group, json_object_get(want, "top10"));
+		for (int k = 0; k < N_LOSSES; k++)
+			CHECK_INT(t.lost[k], 0);
+		json_decref(want);
+		timeline_release(&t);
+	}
+}
+
 int main(void)
 {
 	TAP_RUN(a_dispatch_of_json_has_its_name_shape_and_place);
@@ -223,6 +390,12 @@ int main(void)
 	TAP_RUN(calls_markers_copies_and_memory_of_json_find_their_lists);
 	TAP_RUN(agents_and_counters_of_json_are_kept);
 	TAP_RUN(json_that_is_cut_anywhere_gives_what_stands_before);
+	TAP_RUN(the_last_line_of_csv_counts_when_it_is_whole);
+	TAP_RUN(an_agent_of_csv_is_a_number_or_a_name_with_one);
+	TAP_RUN(tables_that_stand_one_behind_the_other_are_all_read);
+	TAP_RUN(counters_of_csv_are_gathered_by_launch);
+	TAP_RUN(the_table_of_the_first_rocprof_is_read);
 	TAP_RUN(the_trace_of_an_mi350_gives_the_answers);
+	TAP_RUN(the_tables_of_the_set_give_the_answers);
 	return tap_done();
 }

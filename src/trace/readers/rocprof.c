@@ -207,6 +207,16 @@ static void add_memory(
 	timeline_add_checked(t, GROUP_MEMORY, &e);
 }
 
+/* The name of a kernel without what the code object adds to it. */
+static uint32_t kernel_name(struct timeline *t, struct str name)
+{
+	static const struct str additions[] = { STR_INIT(" [clone .kd]"), STR_INIT(".kd") };
+	for (size_t i = 0; i < ARRAY_LEN(additions); i++)
+		if (str_ends(name, additions[i]))
+			name.len -= additions[i].len;
+	return timeline_name(t, name);
+}
+
 enum record_form { FORM_KERNEL, FORM_COPY, FORM_MEMORY, FORM_HOST };
 
 /* By the start of the kind; the first that fits. */
@@ -243,14 +253,17 @@ void rocprof_add(struct timeline *t, struct rocprof_state *state, const struct r
 		return;
 	if (r->correlation > 0)
 		e.link = (uint64_t)r->correlation;
-	e.name = timeline_name(t, r->name);
 	e.track = track_of(t, r, kind->group == GROUP_DEVICE);
 	if (kind->form == FORM_KERNEL) {
+		e.name = kernel_name(t, r->name);
 		e.kind = DEVICE_KERNEL;
 		e.detail = kernel_of(t, r);
 	} else if (kind->form == FORM_COPY) {
 		e.kind = DEVICE_MEMCPY;
+		e.name = timeline_name(t, r->name);
 		e.detail = copy_of(t, r);
+	} else {
+		e.name = timeline_name(t, r->name);
 	}
 	/* A mark has no extent; a range that short does not exist. */
 	enum event_group group = kind->group;
@@ -279,7 +292,7 @@ void rocprof_counters_launch(
 {
 	struct profiled_launch *launch = timeline_launch(t);
 	char text[32];
-	launch->kernel = timeline_name(t, r->name);
+	launch->kernel = kernel_name(t, r->name);
 	for (int i = 0; i < 3; i++) {
 		/* In blocks, as for other profilers; the last one of a row may be partly empty. */
 		bool known = r->block[i] > 0 && r->grid[i] > 0;
