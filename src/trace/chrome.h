@@ -32,8 +32,8 @@ struct chrome_dialect {
 	/* A member of the top-level object beside traceEvents; the value as it stands. NULL: of no
 	 * use. */
 	void (*member)(struct chrome_part *part, struct str key, struct str value);
-	/* At the end of a part that is serial: pairs of begin and end, names of threads. May be
-	 * NULL. */
+	/* At the end of a part, of which a dialect that is not parallel has only one: pairs of
+	 * begin and end, names of threads. May be NULL. */
 	void (*finish)(struct chrome_part *part);
 	void (*release)(struct chrome_part *part); /* of the state; may be NULL */
 };
@@ -50,6 +50,9 @@ bool chrome_read(struct source *source, const struct chrome_dialect *dialect, st
  */
 enum loss chrome_us_to_ns(struct str text, int64_t *ret_ns);
 
+/* A whole number: 12, "12", 12.0, 1.2e1; false for anything else and beyond an int64_t. */
+bool chrome_whole(struct str text, int64_t *ret_value) NODISCARD;
+
 /* One member of an object after the other: {"a": 1, "b": [2]}. Values are views; strings lose their
  * quotes. */
 struct chrome_members {
@@ -58,8 +61,15 @@ struct chrome_members {
 struct chrome_members chrome_members_of(struct str object);
 bool chrome_members_next(struct chrome_members *m, struct str *ret_key, struct str *ret_value);
 
+/* The same for the elements of an array: [{"id": 0}, 1]. */
+struct chrome_elements {
+	const char *p, *end;
+};
+struct chrome_elements chrome_elements_of(struct str array);
+bool chrome_elements_next(struct chrome_elements *m, struct str *ret_value);
+
 /* The text of a string without its escapes; unknown ones stay as they stand and count as
- * LOST_BAD_ESCAPE. tmp holds the result when there is something to resolve. */
+ * LOST_BAD_ESCAPE. tmp holds the result when there is something to resolve. t may be NULL. */
 struct str chrome_unescape(struct str raw, struct buf *tmp, struct timeline *t);
 
 #endif

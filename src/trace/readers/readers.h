@@ -7,6 +7,7 @@
 #include "trace/reader.h"
 
 extern const struct trace_reader rocprof_csv_reader;
+extern const struct trace_reader kineto_reader;
 extern const struct trace_reader rocprof_json_reader;
 
 #endif

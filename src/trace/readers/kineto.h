@@ -1,0 +1,13 @@
+/*
+ * kineto.h - the two halves of the Kineto reader: its events (kineto.c), and what stands beside
+ * them in the file (kineto_member.c).
+ */
+#ifndef VENTURI_TRACE_READERS_KINETO_H
+#define VENTURI_TRACE_READERS_KINETO_H
+
+#include "trace/chrome.h"
+#include "trace/reader.h"
+
+void kineto_member(struct chrome_part *part, struct str key, struct str value);
+
+#endif
