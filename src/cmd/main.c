@@ -23,6 +23,7 @@ static const struct command commands[] = {
 	{ "load", cmd_load, N_("load a service; measure latency, throughput, failures") },
 	{ "diagnose", cmd_diagnose, N_("say which kind of slow a service is, and why") },
 	{ "watch", cmd_watch, N_("watch the machine, processes and a service, on one time axis") },
+	{ "trace", cmd_trace, N_("read the trace of a profiler: where device and host time went") },
 	{ "log", cmd_log, N_("list and show the runs in the ledger") },
 	{ "records", cmd_records, N_("read the records of a load test, one for each request") },
 	{ "serve", cmd_serve, N_("run venturi-serve, the reference service") },

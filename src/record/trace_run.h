@@ -30,12 +30,13 @@ struct trace_loss {
 
 struct trace_file {
 	const char *path, *format;
-	const char *software; /* NULL: not told */
-	const char *error;    /* not read: why; NULL: read */
-	int64_t bytes;        /* unpacked */
-	int64_t events;       /* all that it holds */
-	int64_t kept;         /* of these, what the analyses rest on */
-	int64_t skipped;      /* could not be used: the sum of losses that lost an event */
+	const char *software;  /* NULL: not told */
+	const char *error;     /* not read: why; NULL: read */
+	int64_t bytes;         /* unpacked */
+	int64_t events;        /* all that it holds */
+	int64_t kept;          /* of these, what the analyses rest on */
+	int64_t zero_duration; /* device work that took no time: it is kept */
+	int64_t skipped;       /* could not be used: the sum of losses that lost an event */
 	bool truncated, capped;
 	int64_t start_ns, span_ns; /* of the file's own axis; span -1: no spans */
 	int64_t rank, world_size;  /* -1: not told */
@@ -109,9 +110,56 @@ struct trace_links {
 	int64_t max_per_launch;
 };
 
+/* Kernels against the number of multiprocessors, where both are known. */
 struct trace_fill {
-	int64_t kernels_with_grid; /* on devices whose number of multiprocessors is known */
-	int64_t underfilled, underfilled_ns;
+	int64_t kernels_with_grid;
+	int64_t underfilled, underfilled_ns; /* fewer blocks than multiprocessors */
+	/* The same with the grid as it is written, which on AMD may count work-items. */
+	int64_t small_grid, small_grid_ns;
+};
+
+/* All operators of a kind, before --top. */
+struct trace_kind_total {
+	const char *kind;
+	int64_t calls, names;
+	int64_t total_ns;
+	int64_t self_ns; /* -1: as in trace_operator */
+	int64_t tracks;  /* threads or streams that they ran on */
+};
+
+/* Calls under a name other than their own: short names, types of nodes, providers. */
+struct trace_group {
+	struct str name;
+	int64_t calls, total_ns;
+	double ratio; /* of all rows of the grouping */
+};
+
+struct trace_grouping {
+	const char *by;   /* "short_name", "op_type", "provider" */
+	const char *kind; /* of the operators that it is made of */
+	struct trace_group *rows;
+	size_t n_rows, n_rows_all;
+};
+
+/* Allocations by where the memory is: 0 CPU, 1 CUDA, 6 HIP. */
+struct trace_memory {
+	int64_t device_type;
+	int64_t allocations, allocated_bytes;
+	int64_t frees, freed_bytes;
+	int64_t peak_allocated_bytes; /* -1: not told */
+};
+
+/* A thread or a stream. */
+struct trace_track {
+	size_t file;
+	struct str process, thread;
+	struct str label; /* "XLA Ops"; empty: none */
+	int64_t device;   /* INT64_MIN: of the host */
+	int64_t events;
+	int64_t busy_ns, span_ns; /* busy: length of the union */
+	int64_t total_ns;         /* sum */
+	struct trace_group *top;  /* ratio: of total_ns */
+	size_t n_top;
 };
 
 enum trace_finding_state {
@@ -165,6 +213,14 @@ struct trace_run {
 	size_t n_operators_all; /* before --top */
 	double top5_ratio;      /* of kernel time; NAN: no kernels */
 	int64_t distinct_kernels, kernels, kernel_ns;
+	struct trace_kind_total *kinds;
+	size_t n_kinds;
+	struct trace_grouping *groupings;
+	size_t n_groupings;
+	struct trace_track *tracks; /* busiest first; with --by stream, and of XPlane */
+	size_t n_tracks;
+	struct trace_memory *memory;
+	size_t n_memory;
 	struct trace_copy *copies;
 	size_t n_copies;
 	int64_t memsets, memset_ns, memset_bytes;

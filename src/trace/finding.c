@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-const char *const trace_finding_state_names[] = { "found", "clear", "abstained" };
-
 void finding_found(struct trace_finding *f, double share_ratio, char *text, const char *advice)
 {
 	f->state = TRACE_FOUND;

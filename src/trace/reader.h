@@ -21,6 +21,8 @@ struct trace_reader {
 
 extern const struct trace_reader *const trace_readers[]; /* readers.c; NULL at the end */
 
+/* Whether a reader recognises the file; false also when it cannot be opened. */
+bool trace_is_known(const char *path);
 /* Opens, recognises and reads one file. ERR_INPUT names the file and what it looks like. */
 bool trace_read_file(const char *path, struct timeline *t, struct err *err) NODISCARD;
 

@@ -24,6 +24,17 @@ static const struct trace_reader *reader_of(const struct source *source)
 	return NULL;
 }
 
+bool trace_is_known(const char *path)
+{
+	struct source source;
+	struct err err;
+	if (!source_open(&source, path, &err))
+		return false;
+	bool known = reader_of(&source) != NULL;
+	source_close(&source);
+	return known;
+}
+
 bool trace_read_file(const char *path, struct timeline *t, struct err *err)
 {
 	struct source source;

@@ -13,23 +13,43 @@ struct trace_options {
 	                           no bound */
 	int64_t step;           /* only this step, counted from 0; -1: all */
 	const char *by;         /* "name", "class", "shape", "stream", "step" */
+	const char *kind;       /* only operators of this kind; NULL: of all */
+};
+
+/* A file that could not be read, and why. */
+struct trace_unread {
+	const char *path, *reason;
 };
 
 struct trace {
 	struct timeline *timelines;
-	size_t n;
+	size_t n, cap;
+	struct trace_unread *unread;
+	size_t n_unread, cap_unread;
+	struct arena arena; /* of paths and reasons */
+};
+
+/* Called before each file is read; path is valid until trace_close. */
+struct trace_hooks {
+	void (*reading)(void *ctx, const char *path);
+	void *ctx;
 };
 
 /*
- * Reads files, and those of folders (not deeper than 4 levels) that are recognised. A file that
- * cannot be read is an error unless others can: then it is listed with its reason.
+ * Reads files, and those of folders (not deeper than 4 levels, by name) that are recognised. A
+ * file that cannot be read is an error unless others can: then it is listed with its reason.
+ *
+ * hooks  may be NULL
  */
-bool trace_open(
-        struct trace *trace, const char *const *paths, size_t n_paths, struct err *err) NODISCARD;
+bool trace_open(struct trace *trace, const char *const *paths, size_t n_paths,
+        const struct trace_hooks *hooks, struct err *err) NODISCARD;
 void trace_close(struct trace *trace);
 
-/* All analyses of all files; memory from run. */
-void trace_analyse(const struct trace *trace, const struct trace_options *options,
-        struct arena *run, struct trace_run *ret);
+/*
+ * All analyses of all files; memory from run. What is outside the bounds of the options takes no
+ * part; ERR_USAGE when a step is asked for that no file has.
+ */
+bool trace_analyse(const struct trace *trace, const struct trace_options *options,
+        struct arena *run, struct trace_run *ret, struct err *err) NODISCARD;
 
 #endif

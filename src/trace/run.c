@@ -1,0 +1,140 @@
+/*
+ * trace_analyse: one view after the other, each given back before the next is made.
+ */
+#include "trace/trace.h"
+
+#include "base/i18n.h"
+#include "trace/analysis.h"
+#include "trace/run_parts.h"
+
+#include <math.h>
+#include <string.h>
+
+struct run_state {
+	const struct trace_options *options;
+	struct arena *run;
+	struct trace_run *ret;
+	struct run_sums sums;
+	struct run_operators *operators;
+};
+
+/* A part of a timeline, with all of it behind it. */
+struct window {
+	struct timeline cut;
+	struct trace_view whole;
+	bool is_cut, has_whole;
+};
+
+static bool open_step(struct window *w, const struct timeline *t, int64_t step)
+{
+	trace_view_init(&w->whole, t);
+	w->has_whole = true;
+	if (step >= (int64_t)w->whole.n_steps)
+		return false;
+	const struct step *s = &w->whole.steps[step];
+	window_cut(t, s->start_ns, s->end_ns, &w->whole, &w->cut);
+	w->is_cut = true;
+	return true;
+}
+
+/* Returns what is to be analysed; NULL: the file has no such step. */
+static const struct timeline *window_open(
+        struct window *w, const struct timeline *t, const struct trace_options *o)
+{
+	*w = (struct window){ 0 };
+	if (o->step >= 0)
+		return open_step(w, t, o->step) ? &w->cut : NULL;
+	if (o->from_ns == TRACE_NONE && o->to_ns == TRACE_NONE)
+		return t;
+	int64_t start_ns = t->span_start_ns <= t->span_end_ns ? t->span_start_ns : 0;
+	int64_t from_ns = o->from_ns == TRACE_NONE ? INT64_MIN : start_ns + o->from_ns;
+	int64_t to_ns = o->to_ns == TRACE_NONE ? INT64_MAX : start_ns + o->to_ns;
+	window_cut(t, from_ns, to_ns, NULL, &w->cut);
+	w->is_cut = true;
+	return &w->cut;
+}
+
+static void window_close(struct window *w)
+{
+	if (w->is_cut)
+		window_release(&w->cut);
+	if (w->has_whole)
+		trace_view_release(&w->whole);
+}
+
+static size_t count_analyses(void)
+{
+	size_t n = 0;
+	while (trace_analyses[n])
+		n++;
+	return n;
+}
+
+static void run_findings(struct run_state *s, const struct trace_view *v, size_t file)
+{
+	const struct analysis_limits limits = { .top = s->options->top };
+	for (size_t i = 0; trace_analyses[i]; i++) {
+		struct trace_finding *f = &s->ret->findings[s->ret->n_findings++];
+		*f = (struct trace_finding){
+			.id = trace_analyses[i]->id, .file = file, .share_ratio = NAN
+		};
+		trace_analyses[i]->analyse(v, &limits, s->run, f);
+	}
+}
+
+static void run_view(struct run_state *s, const struct timeline *t, size_t file)
+{
+	struct trace_view v;
+	trace_view_init(&v, t);
+	run_devices(&v, file, s->run, s->ret);
+	run_steps(&v, s->run, s->ret);
+	run_sums_add(&s->sums, &v, s->ret);
+	run_operators_add(s->operators, &v);
+	if (strcmp(s->options->by, "stream") == 0 || strcmp(t->format, "xplane") == 0)
+		run_tracks(&v, file, s->options->top, s->run, s->ret);
+	run_findings(s, &v, file);
+	trace_view_release(&v);
+}
+
+static bool run_files(struct run_state *s, const struct trace *trace, struct err *err)
+{
+	size_t n_without_step = 0;
+	for (size_t i = 0; i < trace->n; i++) {
+		struct window w;
+		run_file(&trace->timelines[i], s->run, &s->ret->files[i]);
+		const struct timeline *t = window_open(&w, &trace->timelines[i], s->options);
+		if (t)
+			run_view(s, t, i);
+		else
+			n_without_step++;
+		window_close(&w);
+	}
+	if (n_without_step < trace->n || trace->n == 0)
+		return true;
+	err_set(err, ERR_USAGE, _("there is no step %lld in '%s'"), (long long)s->options->step,
+	        trace->timelines[0].path);
+	return err_hint(err, _("steps are counted from 0; without --step their number is shown"));
+}
+
+bool trace_analyse(const struct trace *trace, const struct trace_options *options,
+        struct arena *run, struct trace_run *ret, struct err *err)
+{
+	struct run_state s = { .options = options, .run = run, .ret = ret };
+	*ret = (struct trace_run){
+		.steps = { .source = step_source_names[STEPS_NONE],
+		        .mean_ns = NAN,
+		        .median_ns = NAN,
+		        .gap_mean_ns = NAN,
+		        .gap_ratio = NAN },
+	};
+	ret->files = arena_new_n(run, struct trace_file, trace->n + trace->n_unread);
+	ret->n_files = trace->n + trace->n_unread;
+	ret->findings = arena_new_n(run, struct trace_finding, trace->n * count_analyses() + 1);
+	s.operators = run_operators_new(options);
+	bool ok = run_files(&s, trace, err);
+	for (size_t i = 0; i < trace->n_unread; i++)
+		run_unread(&trace->unread[i], &ret->files[trace->n + i]);
+	run_sums_finish(&s.sums, run, ret);
+	run_operators_finish(s.operators, run, ret);
+	return ok;
+}

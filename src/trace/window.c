@@ -1,0 +1,111 @@
+#include "trace/run_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int64_t view_step_at(const struct trace_view *v, int64_t time_ns)
+{
+	size_t low = 0, high = v->n_steps;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (v->steps[mid].start_ns <= time_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low > 0 && time_ns < v->steps[low - 1].end_ns ? (int64_t)low - 1 : -1;
+}
+
+int64_t view_issued_ns(const struct trace_view *v, uint32_t device_event)
+{
+	const struct event *e = &v->t->lists[GROUP_DEVICE].v[device_event];
+	uint32_t call = v->launch[device_event];
+	bool by_device = v->steps_from == STEPS_GRAPH || v->steps_from == STEPS_PERIOD;
+	return call == NONE32 || by_device ? e->start_ns : v->t->lists[GROUP_CALL].v[call].start_ns;
+}
+
+static void cut_list(const struct timeline *t, enum event_group group,
+        const struct interval *window, const struct trace_view *issued, struct event_list *ret)
+{
+	const struct event_list *from = &t->lists[group];
+	*ret = (struct event_list){ 0 };
+	for (size_t i = 0; i < from->n; i++) {
+		const struct event *e = &from->v[i];
+		int64_t at = issued && group == GROUP_DEVICE ? view_issued_ns(issued, (uint32_t)i)
+		                                             : e->start_ns;
+		if (at < window->start_ns || at >= window->end_ns)
+			continue;
+		if (ret->n == ret->cap) {
+			ret->cap = ret->cap ? ret->cap * 2 : 64;
+			ret->v = mem_realloc(ret->v, ret->cap * sizeof *ret->v);
+		}
+		ret->v[ret->n++] = *e;
+	}
+}
+
+static void cut_counters(
+        const struct timeline *t, const struct interval *window, struct timeline *ret)
+{
+	ret->counters = NULL;
+	ret->n_counters = ret->cap_counters = 0;
+	for (size_t i = 0; i < t->n_counters; i++) {
+		int64_t at = t->counters[i].time_ns;
+		if (at >= window->start_ns && at < window->end_ns)
+			timeline_counter(ret, &t->counters[i]);
+	}
+}
+
+void window_cut(const struct timeline *t, int64_t from_ns, int64_t to_ns,
+        const struct trace_view *issued, struct timeline *ret)
+{
+	const struct interval window = { from_ns, to_ns };
+	*ret = *t;
+	ret->span_start_ns = INT64_MAX;
+	ret->span_end_ns = INT64_MIN;
+	for (int g = 0; g < N_GROUPS; g++) {
+		cut_list(t, g, &window, issued, &ret->lists[g]);
+		if (g == GROUP_INSTANT || g == GROUP_MEMORY)
+			continue;
+		for (size_t i = 0; i < ret->lists[g].n; i++)
+			timeline_span(ret, ret->lists[g].v[i].start_ns, ret->lists[g].v[i].dur_ns);
+	}
+	cut_counters(t, &window, ret);
+}
+
+void window_release(struct timeline *t)
+{
+	for (int g = 0; g < N_GROUPS; g++)
+		free(t->lists[g].v);
+	free(t->counters);
+	memset(t, 0, sizeof *t);
+}
+
+/*
+ * Hoare's selection (FIND, 1961) with the median of three as pivot: of the values that are sampled
+ * two at least are no smaller, so that the upper part is never empty.
+ */
+int64_t select_ns(int64_t *v, size_t n, size_t k)
+{
+	size_t low = 0, high = n - 1;
+	while (low < high) {
+		int64_t a = v[low], b = v[low + (high - low) / 2], c = v[high];
+		int64_t pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
+		size_t i = low, j = high;
+		for (;; i++, j--) {
+			while (v[i] < pivot)
+				i++;
+			while (v[j] > pivot)
+				j--;
+			if (i >= j)
+				break;
+			int64_t swap = v[i];
+			v[i] = v[j];
+			v[j] = swap;
+		}
+		if (k <= j)
+			high = j;
+		else
+			low = j + 1;
+	}
+	return v[k];
+}
