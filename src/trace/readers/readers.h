@@ -8,6 +8,7 @@
 
 extern const struct trace_reader rocprof_csv_reader;
 extern const struct trace_reader kineto_reader;
+extern const struct trace_reader nsys_sqlite_reader;
 extern const struct trace_reader rocprof_json_reader;
 
 #endif
