@@ -14,6 +14,7 @@ const struct trace_reader *const trace_readers[] = {
 	&rocprof_json_reader,
 	&rocprof_csv_reader,
 	&kineto_reader,
+	&xplane_reader,
 	NULL,
 };
 

@@ -119,6 +119,9 @@ bool source_open(struct source *s, const char *path, struct err *err)
 	} else if (st.st_size == 0) {
 		err_set(err, ERR_INPUT, _("'%s' is empty: its writer stopped before the end"),
 		        path);
+		if (str_ends(str_of(path), STR(".pb")))
+			err_hint(err, _("an XPlane beyond 2 GB is not written at all: profile "
+			                "fewer steps, without Python's frames"));
 	} else {
 		s->size = st.st_size;
 		if (read_head(s, err))

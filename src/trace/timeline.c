@@ -45,6 +45,7 @@ void timeline_release(struct timeline *t)
 	free(t->counters);
 	free(t->devices);
 	free(t->launches);
+	free(t->lines);
 	free(t->categories.v);
 	free(t->rows.v);
 	arena_release(&t->arena);
@@ -209,6 +210,14 @@ struct profiled_launch *timeline_launch(struct timeline *t)
 	t->launches = room(t->launches, t->n_launches, &t->cap_launches, sizeof *t->launches);
 	struct profiled_launch *l = &t->launches[t->n_launches++];
 	*l = (struct profiled_launch){ .grid = { -1, -1, -1 }, .block = { -1, -1, -1 } };
+	return l;
+}
+
+struct trace_line *timeline_line(struct timeline *t)
+{
+	t->lines = room(t->lines, t->n_lines, &t->cap_lines, sizeof *t->lines);
+	struct trace_line *l = &t->lines[t->n_lines++];
+	*l = (struct trace_line){ 0 };
 	return l;
 }
 

@@ -90,6 +90,13 @@ struct track {
 	uint32_t label;  /* of a line that has its own name ("XLA Ops"); 0: none */
 };
 
+/* What a grid counts. */
+enum grid_unit {
+	GRID_BY_CALL,  /* blocks, or work-items, as the call that launched it has it (AMD) */
+	GRID_IN_ITEMS, /* certainly work-items: rocprof */
+	GRID_IN_BLOCKS /* certainly blocks, whatever the call: XPlane */
+};
+
 /* GROUP_DEVICE, a kernel. What the trace does not tell is -1 (numbers) or 0 (names). */
 struct kernel_detail {
 	int64_t grid[3]; /* as the trace says it: on AMD it may be work-items (see kernel_blocks) */
@@ -101,7 +108,7 @@ struct kernel_detail {
 	uint32_t op;               /* the framework's name of it: hlo_op, tf_op */
 	uint32_t category;         /* the writer's own class of it: hlo_category */
 	uint32_t graph;            /* id of the graph that it was launched by, as text */
-	uint32_t grid_in_items;    /* 1: the grid certainly counts work-items (rocprof) */
+	uint32_t grid_in_items;    /* enum grid_unit */
 };
 
 enum copy_kind { COPY_HTOD, COPY_DTOH, COPY_DTOD, COPY_PTOP, COPY_HTOH, COPY_OTHER, N_COPY_KINDS };
@@ -190,6 +197,27 @@ struct profiled_launch {
 	size_t n_rules;
 };
 
+/* The time that one name takes on a line. */
+struct line_name {
+	uint32_t name;
+	int64_t n, total_ns;
+};
+
+/*
+ * A line of a file that is made of named lines with times finer than ns (XPlane): its sums, exact
+ * and only then rounded, since those of its events, each rounded, would differ.
+ */
+struct trace_line {
+	uint32_t plane, name;
+	int64_t n_events;
+	int64_t busy_ns; /* length of the union of its events */
+	int64_t span_ns; /* last end minus first start */
+	int64_t total_ns;
+	struct line_name *names; /* the largest LINE_NAMES_MAX, by total, then name */
+	size_t n_names;
+};
+enum { LINE_NAMES_MAX = 32 };
+
 /* Why something of the file is not in the lists. */
 enum loss {
 	LOST_BROKEN, /* not an event: syntax that could not be read; the reader went on behind it */
@@ -228,6 +256,8 @@ struct timeline {
 	size_t n_devices, cap_devices;
 	struct profiled_launch *launches;
 	size_t n_launches, cap_launches;
+	struct trace_line *lines;
+	size_t n_lines, cap_lines;
 	struct arena arena; /* of the launches' metrics, and the like */
 
 	int64_t base_unix_ns; /* TRACE_NONE: not told */
@@ -280,6 +310,8 @@ void timeline_counter(struct timeline *t, const struct counter_sample *sample);
 /* All numbers TRACE_NONE or -1, to be filled; valid until the next call. */
 struct device_info *timeline_device(struct timeline *t, int64_t id);
 struct profiled_launch *timeline_launch(struct timeline *t);
+/* Zeroed, to be filled; valid until the next call. */
+struct trace_line *timeline_line(struct timeline *t);
 void tallies_add(struct tallies *list, uint32_t name, int64_t n);
 
 /*

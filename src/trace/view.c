@@ -66,8 +66,8 @@ static int64_t volume(const int64_t n[3])
 static bool grid_counts_items(
         const struct trace_view *v, uint32_t device_event, const struct kernel_detail *k)
 {
-	if (k->grid_in_items)
-		return true;
+	if (k->grid_in_items != GRID_BY_CALL)
+		return k->grid_in_items == GRID_IN_ITEMS;
 	uint32_t call = v->launch[device_event];
 	if (!v->t->is_amd || call == NONE32)
 		return false;

@@ -10,5 +10,6 @@ extern const struct trace_reader rocprof_csv_reader;
 extern const struct trace_reader kineto_reader;
 extern const struct trace_reader nsys_sqlite_reader;
 extern const struct trace_reader rocprof_json_reader;
+extern const struct trace_reader xplane_reader;
 
 #endif
