@@ -79,24 +79,33 @@ static uint32_t *remap_details(struct timeline *t, const struct timeline *part,
 	return map;
 }
 
+static struct event remap_event(
+        const struct event *from, enum event_group group, const struct remap *map)
+{
+	struct event e = *from;
+	e.name = map->names[e.name];
+	e.track = map->tracks[e.track];
+	if (e.detail)
+		e.detail = map->details[detail_type_of(group, e.kind)][e.detail];
+	return e;
+}
+
+/* Room for n events in all, and no more. */
+static void reserve_exactly(struct event_list *list, size_t n)
+{
+	if (n > list->cap) {
+		list->cap = n;
+		list->v = mem_realloc(list->v, n * sizeof *list->v);
+	}
+}
+
 static void append_events(
         struct timeline *t, struct timeline *part, enum event_group group, const struct remap *map)
 {
 	struct event_list *to = &t->lists[group], *from = &part->lists[group];
-	if (from->n == 0)
-		return;
-	if (to->n + from->n > to->cap) {
-		to->cap = to->n + from->n;
-		to->v = mem_realloc(to->v, to->cap * sizeof *to->v);
-	}
-	for (size_t i = 0; i < from->n; i++) {
-		struct event e = from->v[i];
-		e.name = map->names[e.name];
-		e.track = map->tracks[e.track];
-		if (e.detail)
-			e.detail = map->details[detail_type_of(group, e.kind)][e.detail];
-		to->v[to->n++] = e;
-	}
+	reserve_exactly(to, to->n + from->n);
+	for (size_t i = 0; i < from->n; i++)
+		to->v[to->n++] = remap_event(&from->v[i], group, map);
 	/* Given back list by list, so that the two copies never stand side by side as a whole. */
 	free(from->v);
 	*from = (struct event_list){ 0 };
@@ -108,10 +117,11 @@ static void append_tallies(struct tallies *to, const struct tallies *from, const
 		tallies_add(to, names[from->v[i].name], from->v[i].n);
 }
 
-static void append_counters(struct timeline *t, const struct timeline *part, const uint32_t *names)
+static void append_counters(
+        struct timeline *t, const struct counter_sample *samples, size_t n, const uint32_t *names)
 {
-	for (size_t i = 0; i < part->n_counters; i++) {
-		struct counter_sample s = part->counters[i];
+	for (size_t i = 0; i < n; i++) {
+		struct counter_sample s = samples[i];
 		s.name = names[s.name];
 		timeline_counter(t, &s);
 	}
@@ -163,24 +173,89 @@ static void append_counts(struct timeline *t, const struct timeline *part)
 		t->span_end_ns = part->span_end_ns;
 }
 
+static void remap_init(struct remap *map, struct timeline *t, struct timeline *part)
+{
+	map->names = remap_names(t, part);
+	map->tracks = remap_tracks(t, part, map->names);
+	for (int i = 0; i < N_DETAIL_TYPES; i++)
+		map->details[i] = remap_details(t, part, i, map->names);
+}
+
+static void remap_release(struct remap *map)
+{
+	free(map->names);
+	free(map->tracks);
+	for (int i = 0; i < N_DETAIL_TYPES; i++)
+		free(map->details[i]);
+}
+
+/* All but the lists, whose events have an order, and the bytes of the names. */
+static void append_rest(struct timeline *t, const struct timeline *part, const uint32_t *names)
+{
+	append_tallies(&t->categories, &part->categories, names);
+	append_tallies(&t->rows, &part->rows, names);
+	append_devices(t, part, names);
+	append_facts(t, part, names);
+	append_counts(t, part);
+}
+
 void timeline_append(struct timeline *t, struct timeline *part)
 {
 	struct remap map;
-	map.names = remap_names(t, part);
-	map.tracks = remap_tracks(t, part, map.names);
-	for (int i = 0; i < N_DETAIL_TYPES; i++)
-		map.details[i] = remap_details(t, part, i, map.names);
+	remap_init(&map, t, part);
 	for (int g = 0; g < N_GROUPS; g++)
 		append_events(t, part, g, &map);
-	append_tallies(&t->categories, &part->categories, map.names);
-	append_tallies(&t->rows, &part->rows, map.names);
-	append_counters(t, part, map.names);
-	append_devices(t, part, map.names);
-	append_facts(t, part, map.names);
-	append_counts(t, part);
-	free(map.names);
-	free(map.tracks);
-	for (int i = 0; i < N_DETAIL_TYPES; i++)
-		free(map.details[i]);
+	append_counters(t, part->counters, part->n_counters, map.names);
+	append_rest(t, part, map.names);
+	remap_release(&map);
 	timeline_release(part);
+}
+
+/* Where the next run of a part begins in its lists. */
+struct join_at {
+	struct remap map;
+	size_t n[N_GROUPS], n_counters;
+};
+
+static void join_group(struct timeline *t, struct timeline *const *parts, size_t n_parts,
+        const struct timeline_run *runs, size_t n_runs, struct join_at *at, enum event_group g)
+{
+	struct event_list *to = &t->lists[g];
+	size_t n = 0;
+	for (size_t i = 0; i < n_parts; i++)
+		n += parts[i]->lists[g].n;
+	reserve_exactly(to, n);
+	for (size_t r = 0; r < n_runs; r++) {
+		struct join_at *a = &at[runs[r].part];
+		const struct event *from = parts[runs[r].part]->lists[g].v;
+		for (size_t i = 0; i < runs[r].n[g]; i++)
+			to->v[to->n++] = remap_event(&from[a->n[g]++], g, &a->map);
+	}
+	for (size_t i = 0; i < n_parts; i++) {
+		free(parts[i]->lists[g].v);
+		parts[i]->lists[g] = (struct event_list){ 0 };
+	}
+}
+
+void timeline_join(struct timeline *t, struct timeline *const *parts, size_t n_parts,
+        const struct timeline_run *runs, size_t n_runs)
+{
+	struct join_at *at = mem_zeroed(n_parts, sizeof *at);
+	for (size_t i = 0; i < n_parts; i++)
+		remap_init(&at[i].map, t, parts[i]);
+	for (int g = 0; g < N_GROUPS; g++)
+		join_group(t, parts, n_parts, runs, n_runs, at, g);
+	for (size_t r = 0; r < n_runs; r++) {
+		struct join_at *a = &at[runs[r].part];
+		if (runs[r].n_counters)
+			append_counters(t, parts[runs[r].part]->counters + a->n_counters,
+			        runs[r].n_counters, a->map.names);
+		a->n_counters += runs[r].n_counters;
+	}
+	for (size_t i = 0; i < n_parts; i++) {
+		append_rest(t, parts[i], at[i].map.names);
+		remap_release(&at[i].map);
+		timeline_release(parts[i]);
+	}
+	free(at);
 }

@@ -1,83 +1,16 @@
 #include "trace/source.h"
 
 #include "base/i18n.h"
+#include "trace/inflate.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
 
-enum { PACKED_BYTES = 1 << 18 };
-
-/* Inflates the members of a gzip file one behind the other. */
-struct inflater {
-	z_stream z;
-	char *in;
-	int fd;
-	bool open, ended, broken;
-};
-
-static bool inflater_open(struct inflater *f, int fd)
-{
-	*f = (struct inflater){ .fd = fd };
-	f->open = inflateInit2(&f->z, 15 + 16) == Z_OK;
-	f->in = mem_realloc(NULL, PACKED_BYTES);
-	return f->open;
-}
-
-static void inflater_close(struct inflater *f)
-{
-	if (f->open)
-		inflateEnd(&f->z);
-	free(f->in);
-}
-
-/* Reads more packed bytes; false at the end of the file. */
-static bool refill(struct inflater *f)
-{
-	ssize_t n;
-	do
-		n = read(f->fd, f->in, PACKED_BYTES);
-	while (n < 0 && errno == EINTR);
-	if (n <= 0)
-		return false;
-	f->z.next_in = (Bytef *)f->in;
-	f->z.avail_in = (uInt)n;
-	return true;
-}
-
-/* At the end of a member: the next one, or the end of the file. What is no member is ignored, as
- * gzip does with trailing bytes. */
-static bool next_member(struct inflater *f)
-{
-	if (f->z.avail_in == 0 && !refill(f))
-		return false;
-	return f->z.next_in[0] == 0x1f && inflateReset(&f->z) == Z_OK;
-}
-
-/* Up to n bytes; fewer at the end, or where the data breaks off. */
-static size_t inflater_read(struct inflater *f, char *out, size_t n)
-{
-	f->z.next_out = (Bytef *)out;
-	f->z.avail_out = n > UINT_MAX ? UINT_MAX : (uInt)n;
-	size_t asked = f->z.avail_out;
-	while (f->z.avail_out && !f->ended) {
-		if (f->z.avail_in == 0 && !refill(f)) {
-			f->broken = f->ended = true;
-			break;
-		}
-		int rc = inflate(&f->z, Z_NO_FLUSH);
-		if (rc == Z_STREAM_END)
-			f->ended = !next_member(f);
-		else if (rc != Z_OK && rc != Z_BUF_ERROR)
-			f->broken = f->ended = true;
-	}
-	return asked - f->z.avail_out;
-}
+enum { PIECE_BYTES = 1 << 18 };
 
 static const struct str byte_order_mark = STR_INIT("\xEF\xBB\xBF");
 
@@ -96,10 +29,10 @@ static bool read_head(struct source *s, struct err *err)
 		return err_set(err, ERR_INPUT, _("cannot read '%s': %s"), s->path, strerror(errno));
 	s->packed = n >= 2 && memcmp(s->head_bytes, "\x1f\x8b", 2) == 0;
 	if (s->packed) {
-		struct inflater f;
-		inflater_open(&f, s->fd);
-		n = (ssize_t)inflater_read(&f, s->head_bytes, SOURCE_HEAD_BYTES);
-		inflater_close(&f);
+		if (!source_rewind(s, err))
+			return false;
+		n = (ssize_t)source_read(s, s->head_bytes, SOURCE_HEAD_BYTES);
+		s->damaged = false;
 		if (n == 0)
 			return err_set(err, ERR_INPUT,
 			        _("'%s' is a gzip file that cannot be unpacked"), s->path);
@@ -136,47 +69,62 @@ void source_close(struct source *s)
 	if (s->fd >= 0)
 		close(s->fd);
 	free(s->head_bytes);
+	inflater_free(s->inflater);
 	*s = (struct source){ .fd = -1 };
 }
 
 static size_t read_plain(int fd, char *out, size_t n)
 {
-	ssize_t got;
-	do
-		got = read(fd, out, n);
-	while (got < 0 && errno == EINTR);
-	return got > 0 ? (size_t)got : 0;
+	size_t done = 0;
+	while (done < n) {
+		ssize_t got = read(fd, out + done, n - done);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		done += (size_t)got;
+	}
+	return done;
+}
+
+bool source_rewind(struct source *s, struct err *err)
+{
+	if (lseek(s->fd, 0, SEEK_SET) < 0)
+		return err_set(err, ERR_INPUT, _("cannot read '%s': %s"), s->path, strerror(errno));
+	inflater_free(s->inflater);
+	s->inflater = s->packed ? inflater_new(s->fd) : NULL;
+	s->damaged = false;
+	return true;
+}
+
+size_t source_read(struct source *s, char *out, size_t n)
+{
+	if (!s->packed)
+		return read_plain(s->fd, out, n);
+	size_t got = inflater_read(s->inflater, out, n);
+	s->damaged = inflater_is_broken(s->inflater);
+	return got;
 }
 
 bool source_read_all(struct source *s, int64_t max_bytes, struct buf *ret_text, struct err *err)
 {
-	struct inflater f = { 0 };
 	buf_clear(ret_text);
-	if (lseek(s->fd, 0, SEEK_SET) < 0)
-		return err_set(err, ERR_INPUT, _("cannot read '%s': %s"), s->path, strerror(errno));
-	if (s->packed)
-		inflater_open(&f, s->fd);
-	bool ok = true;
+	if (!source_rewind(s, err))
+		return false;
 	for (;;) {
-		buf_reserve(ret_text, PACKED_BYTES);
-		char *at = ret_text->s + ret_text->len;
-		size_t n = s->packed ? inflater_read(&f, at, PACKED_BYTES)
-		                     : read_plain(s->fd, at, PACKED_BYTES);
+		buf_reserve(ret_text, PIECE_BYTES);
+		size_t n = source_read(s, ret_text->s + ret_text->len, PIECE_BYTES);
 		ret_text->len += n;
 		if (n == 0)
 			break;
-		if ((int64_t)ret_text->len > max_bytes) {
-			ok = err_set(err, ERR_INPUT,
+		if ((int64_t)ret_text->len > max_bytes)
+			return err_set(err, ERR_INPUT,
 			        _("'%s' has more than %lld bytes, too many for this format"),
 			        s->path, (long long)max_bytes);
-			break;
-		}
 	}
 	ret_text->s[ret_text->len] = '\0';
-	s->damaged = f.broken;
-	inflater_close(&f);
 	size_t mark = ret_text->len - without_mark(buf_str(ret_text)).len;
 	memmove(ret_text->s, ret_text->s + mark, ret_text->len - mark + 1);
 	ret_text->len -= mark;
-	return ok;
+	return true;
 }

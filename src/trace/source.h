@@ -18,17 +18,26 @@ enum {
 
 struct source {
 	const char *path;
-	int fd;           /* -1: closed */
-	int64_t size;     /* of the file */
-	bool packed;      /* the bytes have to be inflated */
-	bool damaged;     /* set by reading: the packed data ended early or is broken */
-	struct str head;  /* the first bytes, unpacked, a byte-order mark removed */
-	char *head_bytes; /* owner of head */
+	int fd;                    /* -1: closed */
+	int64_t size;              /* of the file */
+	bool packed;               /* the bytes have to be inflated */
+	bool damaged;              /* set by reading: the packed data ended early or is broken */
+	struct str head;           /* the first bytes, unpacked, a byte-order mark removed */
+	char *head_bytes;          /* owner of head */
+	struct inflater *inflater; /* while a packed file is read; NULL otherwise */
 };
 
 /* Opens and looks at the head. ERR_INPUT for what is empty or not a regular file. */
 bool source_open(struct source *s, const char *path, struct err *err) NODISCARD;
 void source_close(struct source *s);
+
+/*
+ * Reading piece by piece: from the beginning, then up to n unpacked bytes; fewer only at the end. A
+ * byte-order mark is part of what is read. A packed file that is cut gives what it holds and sets
+ * damaged.
+ */
+bool source_rewind(struct source *s, struct err *err) NODISCARD;
+size_t source_read(struct source *s, char *out, size_t n);
 /*
  * The whole content, unpacked, NUL after it; a byte-order mark is removed. For formats that are
  * small or need it all (CSV, protobuf); an ERR_INPUT beyond max_bytes. A packed file that is cut

@@ -320,6 +320,22 @@ void tallies_add(struct tallies *list, uint32_t name, int64_t n);
  */
 void timeline_append(struct timeline *t, struct timeline *part);
 
+/* A piece of a file: how much of a part comes from it, behind what came before. */
+struct timeline_run {
+	size_t number; /* in the order of the file */
+	size_t part;
+	size_t n[N_GROUPS], n_counters;
+};
+
+/*
+ * Puts together what several threads read of one file, each in a part of its own, into t, which is
+ * empty but for path and format. The parts are emptied.
+ *
+ * runs  [n_runs] in the order of the file; those of a part in the order that it was filled
+ */
+void timeline_join(struct timeline *t, struct timeline *const *parts, size_t n_parts,
+        const struct timeline_run *runs, size_t n_runs);
+
 /* A kernel_detail that tells nothing: numbers -1. */
 struct kernel_detail kernel_detail_none(void);
 struct operator_detail operator_detail_none(void);

@@ -7,6 +7,12 @@ void scan_init(struct scan *s, const struct scan_ops *ops, struct chrome_part *p
 	*s = (struct scan){ .ops = ops, .part = part };
 }
 
+void scan_begin_block(struct scan *s)
+{
+	s->state = SCAN_EVENTS;
+	s->unsure = false;
+}
+
 /* One call of scan_feed. */
 struct feed {
 	struct scan *s;
@@ -50,7 +56,7 @@ static bool lose_event(struct feed *f, const char *after)
 	enum { RATE = 4 };
 	struct scan *s = f->s;
 	int64_t n = after - f->p;
-	s->costly |= n > SCAN_CHEAP_BYTES;
+	s->unsure |= n > SCAN_CHEAP_BYTES;
 	bool dear = n > SCAN_CHEAP_BYTES && s->vain > RATE * s->taken + 32 * SCAN_EVENT_MAX;
 	s->vain += n;
 	f->p = dear ? after : f->p + 1;
@@ -103,6 +109,12 @@ static bool step_events(struct feed *f)
 
 static bool step_head(struct feed *f)
 {
+	static const struct str byte_order_mark = STR_INIT("\xEF\xBB\xBF");
+	struct str text = { f->p, (size_t)(f->end - f->p) };
+	if (str_starts(text, byte_order_mark)) {
+		f->p += byte_order_mark.len;
+		return true;
+	}
 	if (*f->p == '[') {
 		f->s->in_array = true;
 		return enter(f, SCAN_EVENTS);
@@ -249,6 +261,7 @@ static bool step_behind(struct feed *f)
 /* Another document may follow, or what was in the file before it was written over. */
 static bool step_end(struct feed *f)
 {
+	f->s->unsure = true;
 	f->s->state = SCAN_HEAD;
 	return true;
 }
@@ -283,7 +296,7 @@ static bool (*const steps[])(struct feed *f) = {
 	[SCAN_LOST] = step_lost,
 };
 
-static bool is_whole(const struct scan *s)
+bool scan_is_whole(const struct scan *s)
 {
 	return s->state == SCAN_END || (s->state == SCAN_BEHIND && s->in_array);
 }
@@ -301,7 +314,5 @@ size_t scan_feed(struct scan *s, struct str text, bool last)
 		more = steps[s->state](&f);
 	}
 	s->taken += f.p - text.s;
-	if (last && !is_whole(s))
-		s->part->t.truncated = true;
 	return (size_t)(f.p - text.s);
 }

@@ -70,14 +70,19 @@ struct scan {
 	bool in_array; /* the events are not in an object */
 	/* Bytes read in vain for events that turned out broken, and the bytes read. */
 	int64_t vain, taken;
-	bool costly; /* a broken event went on beyond SCAN_CHEAP_BYTES */
+	/* What was read may depend on what came before the text: see scan_begin_block. */
+	bool unsure;
 };
 
 void scan_init(struct scan *s, const struct scan_ops *ops, struct chrome_part *part);
+/* Before a text of which it is guessed that it begins at an event, in the array of events. */
+void scan_begin_block(struct scan *s);
+/* Whether nothing was open at the end of the text. */
+bool scan_is_whole(const struct scan *s);
 /*
  * Reads as much of the text as can be understood without what follows.
  *
- * last     nothing follows: all is read, and t.truncated set when something is open
+ * last     nothing follows: all is read
  * returns  bytes read; the caller gives the rest again, with more behind it
  */
 size_t scan_feed(struct scan *s, struct str text, bool last);

@@ -1,0 +1,103 @@
+#include "trace/inflate.h"
+
+#include "base/arena.h"
+#include "trace/inflate_codec.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum {
+	PACKED_BYTES = 1 << 16,
+	OUT_MAX = 1 << 30,
+	GZIP_MAGIC = 0x1f, /* the first byte of a member */
+};
+
+struct inflater {
+	struct inflate_codec *codec;
+	struct inflate_io io;
+	uint8_t *packed;
+	int fd;
+	bool ended, broken;
+};
+
+struct inflater *inflater_new(int fd)
+{
+	struct inflater *f = mem_zeroed(1, sizeof *f);
+	f->fd = fd;
+	f->codec = inflate_codec_new();
+	f->packed = mem_realloc(NULL, PACKED_BYTES);
+	return f;
+}
+
+/* Reads more packed bytes; false at the end of the file. */
+static bool refill(struct inflater *f)
+{
+	ssize_t n;
+	do
+		n = read(f->fd, f->packed, PACKED_BYTES);
+	while (n < 0 && errno == EINTR);
+	if (n <= 0)
+		return false;
+	f->io.in = f->packed;
+	f->io.n_in = (size_t)n;
+	return true;
+}
+
+/* At the end of a member: the next one, or the end. What is no member is ignored, as gzip does with
+ * trailing bytes. */
+static bool next_member(struct inflater *f)
+{
+	if (f->io.n_in == 0 && !refill(f))
+		return false;
+	if (f->io.in[0] != GZIP_MAGIC)
+		return false;
+	inflate_codec_reset(f->codec);
+	return true;
+}
+
+static void step(struct inflater *f)
+{
+	/* What is inside of the codec may still fill the output: the input is asked for last. */
+	size_t before = f->io.n_in + f->io.n_out;
+	switch (inflate_codec_run(f->codec, &f->io)) {
+	case INFLATE_MEMBER:
+		f->ended = !next_member(f);
+		return;
+	case INFLATE_BROKEN:
+		f->broken = f->ended = true;
+		return;
+	case INFLATE_GO:
+		break;
+	}
+	if (f->io.n_out == 0)
+		return;
+	bool stuck = f->io.n_in && f->io.n_in + f->io.n_out == before;
+	if (stuck || (f->io.n_in == 0 && !refill(f)))
+		f->broken = f->ended = true;
+}
+
+size_t inflater_read(struct inflater *f, char *out, size_t n)
+{
+	if (n > OUT_MAX)
+		n = OUT_MAX;
+	f->io.out = (uint8_t *)out;
+	f->io.n_out = n;
+	while (f->io.n_out && !f->ended)
+		step(f);
+	return n - f->io.n_out;
+}
+
+bool inflater_is_broken(const struct inflater *f)
+{
+	return f->broken;
+}
+
+void inflater_free(struct inflater *f)
+{
+	if (!f)
+		return;
+	inflate_codec_free(f->codec);
+	free(f->packed);
+	free(f);
+}
