@@ -1,0 +1,14 @@
+/*
+ * providers.h - where an operator ran, as ONNX Runtime's profiles tell it.
+ */
+#ifndef VENTURI_TRACE_ANALYSES_PROVIDERS_H
+#define VENTURI_TRACE_ANALYSES_PROVIDERS_H
+
+#include "trace/view.h"
+
+/* The name of its provider; 0: not told. */
+uint32_t trace_provider_of(const struct timeline *t, const struct event *operator);
+/* Whether any operator tells: only ONNX Runtime's do. */
+bool trace_tells_providers(const struct trace_view *v);
+
+#endif
