@@ -104,7 +104,8 @@ struct trace_steps {
 
 /* How device work and launches hang together. */
 struct trace_links {
-	int64_t linked, unlinked;
+	int64_t linked, unlinked; /* device work with and without a launch in the trace */
+	int64_t linked_kernels;   /* of these, kernels */
 	int64_t negative_launch_to_start;
 	double median_launch_to_start_ns, median_queue_delay_ns; /* NAN: none linked */
 	int64_t max_per_launch;

@@ -342,6 +342,7 @@ static void put_links(struct json *j, const struct trace_links *l)
 	json_object_open(j);
 	json_put_int(j, "linked", l->linked);
 	json_put_int(j, "unlinked", l->unlinked);
+	json_put_int(j, "linked_kernels", l->linked_kernels);
 	json_put_int(j, "negative_launch_to_start", l->negative_launch_to_start);
 	put_exact_us(j, "median_launch_to_start_us", l->median_launch_to_start_ns);
 	put_exact_us(j, "median_queue_delay_us", l->median_queue_delay_ns);

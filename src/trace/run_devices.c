@@ -146,6 +146,7 @@ static void add_links(struct run_sums *s, const struct trace_view *v, struct tra
 			s->queue_delay_ns =
 			        mem_realloc(s->queue_delay_ns, s->cap_linked * sizeof(int64_t));
 		}
+		ret->linked_kernels += device->v[i].kind == DEVICE_KERNEL;
 		s->launch_to_start_ns[s->n_linked] = wait_ns;
 		s->queue_delay_ns[s->n_linked++] = queue_ns > 0 ? queue_ns : 0;
 		ret->negative_launch_to_start += wait_ns < 0;
