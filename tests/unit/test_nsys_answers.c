@@ -1,15 +1,10 @@
-/*
- * Real databases of Nsight Systems, against the answers of an independent program. The files are
- * beside the repository, in ../shared/data/traces.
- */
+/* Real databases of Nsight Systems, against the answers of an independent program. */
 #include "trace/reader.h"
 
 #include "tap.h"
 
 #include <jansson.h>
 #include <time.h>
-
-#define TRACES "../shared/data/traces/"
 
 static const char *const files[] = {
 	"a100_cloverleaf_2024.sqlite",
@@ -214,19 +209,15 @@ static void check_file(struct timeline *t, const json_t *answers)
 	CHECK(!t->truncated);
 }
 
-static bool absent(void)
+/* Reads a file of the shared data; skips the test without it. */
+static bool read_shared(const char *name, struct timeline *t)
 {
-	FILE *f = fopen(TRACES "SOURCES.md", "re");
-	if (f)
-		fclose(f);
-	else
-		tap_skip("no " TRACES " here");
-	return f == NULL;
-}
-
-static bool read_file(const char *path, struct timeline *t)
-{
+	const char *path = tap_shared(name);
 	struct err err = { 0 };
+	if (!path) {
+		tap_skip("the traces of shared/data are not here");
+		return false;
+	}
 	bool ok = trace_read_file(path, t, &err);
 	if (!CHECK(ok))
 		printf("#   %s\n", err.text);
@@ -235,27 +226,27 @@ static bool read_file(const char *path, struct timeline *t)
 
 static void every_number_of_the_answers_is_met(void)
 {
-	if (absent())
-		return;
 	for (int i = 0; i < N_FILES; i++) {
-		char path[256];
+		char name[256];
 		struct timeline t;
-		snprintf(path, sizeof path, TRACES "answers/%s.answers.json", files[i]);
-		json_t *answers = json_load_file(path, 0, NULL);
-		snprintf(path, sizeof path, TRACES "nsys/%s", files[i]);
-		if (CHECK(answers != NULL) && read_file(path, &t)) {
+		snprintf(name, sizeof name, "data/traces/nsys/%s", files[i]);
+		if (!read_shared(name, &t))
+			return;
+		snprintf(name, sizeof name, "data/traces/answers/%s.answers.json", files[i]);
+		const char *path = tap_shared(name);
+		json_t *answers = path ? json_load_file(path, 0, NULL) : NULL;
+		if (CHECK(answers != NULL))
 			check_file(&t, answers);
-			timeline_release(&t);
-		}
 		json_decref(answers);
+		timeline_release(&t);
 	}
 }
 
-/* The table TARGET_INFO_GPU says so; a T4 has 40 multiprocessors of 64 cores, 16 GB. */
+/* The table TARGET_INFO_GPU says so; a T4 has 40 multiprocessors. */
 static void the_device_is_described(void)
 {
 	struct timeline t;
-	if (absent() || !read_file(TRACES "nsys/power_iteration_2025.sqlite", &t))
+	if (!read_shared("data/traces/nsys/power_iteration_2025.sqlite", &t))
 		return;
 	if (CHECK_INT(t.n_devices, 1)) {
 		const struct device_info *d = &t.devices[0];
@@ -274,7 +265,7 @@ static void the_device_is_described(void)
 static void ranges_of_pytorch_are_operators_too(void)
 {
 	struct timeline t;
-	if (absent() || !read_file(TRACES "nsys/h100_2gpu_2026.sqlite", &t))
+	if (!read_shared("data/traces/nsys/h100_2gpu_2026.sqlite", &t))
 		return;
 	const struct event_list *list = &t.lists[GROUP_OPERATOR];
 	int64_t number = intern_find(&t.names, STR("aten::item")), n = 0;
@@ -297,7 +288,7 @@ static void two_megabytes_take_far_less_than_a_second(void)
 {
 	struct timeline t;
 	double start = seconds();
-	if (absent() || !read_file(TRACES "nsys/h100_2gpu_2026.sqlite", &t))
+	if (!read_shared("data/traces/nsys/h100_2gpu_2026.sqlite", &t))
 		return;
 	double taken = seconds() - start;
 	printf("# %.1f ms\n", taken * 1000);

@@ -132,18 +132,26 @@ static bool list_tables(struct nsys_db *db)
 	return db->n_tables > 0;
 }
 
+/* Into memory; for a packed file, and for one that has no name to open it by, such as a pipe's. */
+static bool read_image(struct nsys_db *db, struct source *source, int *ret_rc, struct err *err)
+{
+	if (!source_read_all(source, max_unpacked_bytes, &db->image, err))
+		return false;
+	db->t->n_bytes = (int64_t)db->image.len;
+	*ret_rc = open_image(db);
+	return true;
+}
+
 bool nsys_db_open(struct nsys_db *db, struct source *source, struct timeline *t, struct err *err)
 {
 	*db = (struct nsys_db){ .t = t };
-	int rc;
-	if (source->packed) {
-		if (!source_read_all(source, max_unpacked_bytes, &db->image, err))
+	t->n_bytes = source->size;
+	int rc = source->packed ? SQLITE_CANTOPEN : open_file(db, source->path);
+	if (rc == SQLITE_CANTOPEN) {
+		sqlite3_close(db->db);
+		db->db = NULL;
+		if (!read_image(db, source, &rc, err))
 			return false;
-		t->n_bytes = (int64_t)db->image.len;
-		rc = open_image(db);
-	} else {
-		t->n_bytes = source->size;
-		rc = open_file(db, source->path);
 	}
 	if (rc != SQLITE_OK)
 		return err_set(err, ERR_INPUT, _("cannot open '%s' as a database: %s"),

@@ -201,7 +201,7 @@ static bool read_all(struct nsys *n, const char *path, struct err *err)
 	nsys_read_info(n);
 	int n_tables = read_tables(n, nsys_device_tables) + read_tables(n, nsys_host_tables);
 	nsys_read_gpu_metrics(n);
-	if (n->t->n_events == 0 && n->t->truncated)
+	if (n->t->n_events == 0 && n->t->lost[LOST_BROKEN] > 0)
 		return err_set(err, ERR_INPUT,
 		        _("'%s' is a damaged database from which no event can be read"), path);
 	if (n_tables == 0 && n->t->software == 0 && n->t->n_counters == 0)
