@@ -10,5 +10,6 @@ const struct trace_analysis *const trace_analyses[] = {
 	&ort_runs_analysis,
 	&shape_churn_analysis,
 	&allocations_analysis,
+	&concentration_analysis,
 	NULL,
 };
