@@ -6,13 +6,15 @@
 
 const char *const phase_names[N_PHASES] = { "none", "prefill", "decode", "mixed" };
 
-/* The first place of needle, whatever the case of the letters; -1: none. needle is lower case. */
-static ptrdiff_t find_nocase(struct str text, struct str needle)
+/* Whether a word is in the text, whatever the case of its letters; "decode" is not in "decoder". */
+static bool holds_word(struct str text, struct str word)
 {
-	for (size_t i = 0; i + needle.len <= text.len; i++)
-		if (str_eq_nocase((struct str){ text.s + i, needle.len }, needle))
-			return (ptrdiff_t)i;
-	return -1;
+	for (size_t i = 0; i + word.len <= text.len; i++) {
+		bool more = i + word.len < text.len && islower((unsigned char)text.s[i + word.len]);
+		if (!more && str_eq_nocase((struct str){ text.s + i, word.len }, word))
+			return true;
+	}
+	return false;
 }
 
 static struct str behind(struct str text, ptrdiff_t at, struct str what)
@@ -118,8 +120,8 @@ static bool from_cached(struct str name, struct phase_name *ret)
 
 static bool from_word(struct str name, struct phase_name *ret)
 {
-	bool prefill = find_nocase(name, STR("prefill")) >= 0;
-	bool decode = find_nocase(name, STR("decode")) >= 0;
+	bool prefill = holds_word(name, STR("prefill"));
+	bool decode = holds_word(name, STR("decode"));
 	ret->phase = phase_by_counts(prefill, decode);
 	return prefill || decode;
 }
@@ -145,7 +147,7 @@ struct phase_name phase_of_name(struct str name)
 enum phase phase_of_kernel(struct str name)
 {
 	static const struct {
-		struct str word; /* lower case */
+		struct str word;
 		enum phase phase;
 	} words[] = {
 		{ STR_INIT("prefill"), PHASE_PREFILL },
@@ -158,7 +160,7 @@ enum phase phase_of_kernel(struct str name)
 		{ STR_INIT("decode"), PHASE_DECODE },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (find_nocase(name, words[i].word) >= 0)
+		if (holds_word(name, words[i].word))
 			return words[i].phase;
 	return PHASE_NONE;
 }

@@ -31,6 +31,8 @@ static void names_of_engines_tell_phase_and_tokens(void)
 		{ "execute_context_99999999999999999999(1)_generation_1(1)", PHASE_DECODE,
 		        PHASE_FROM_COUNTS, 1, 1, -1 },
 		{ "execute_diffusion_1_256x256", PHASE_NONE, PHASE_FROM_NONE, -1, -1, -1 },
+		{ "## decoder fp8 None ##", PHASE_NONE, PHASE_FROM_NONE, -1, -1, -1 },
+		{ "DecodeStep", PHASE_DECODE, PHASE_FROM_WORD, -1, -1, -1 },
 		{ "ProfilerStep#6", PHASE_NONE, PHASE_FROM_NONE, -1, -1, -1 },
 		{ "execute_context_", PHASE_NONE, PHASE_FROM_NONE, -1, -1, -1 },
 		{ "", PHASE_NONE, PHASE_FROM_NONE, -1, -1, -1 },

@@ -266,9 +266,9 @@ static void tell_calls(const struct allocations *a, struct trace_finding *f, str
 	double share = calls_ratio(a);
 	const char *text =
 	        a->steady.by_steps
-	                ? _("after warm-up %lld calls still take or free device memory: %s, %.1f "
-	                    "%% of the time")
-	                : _("%lld calls take or free device memory: %s, %.1f %% of the time; "
+	                ? _("calls that still take or free device memory after warm-up: %lld, %s, "
+	                    "%.1f %% of the time")
+	                : _("calls that take or free device memory: %lld, %s, %.1f %% of the time; "
 	                    "without two steps it cannot be told whether that is warm-up");
 	finding_found(f, share, arena_printf(run, text, (long long)a->n_calls, took, 100 * share),
 	        _("let a caching allocator or a pool hold the memory, allocate the largest need "
@@ -321,8 +321,8 @@ static void tell(const struct allocations *a, struct trace_finding *f, struct ar
 	else
 		finding_clear(
 		        f, arena_printf(run,
-		                   _("%lld calls take or free device memory, %.1f %% of the time; "
-		                     "the framework's allocator has %lld events"),
+		                   _("calls that take or free device memory: %lld, %.1f %% of the "
+		                     "time; events of the framework's allocator: %lld"),
 		                   (long long)a->n_calls, 100 * calls_ratio(a),
 		                   (long long)a->n_events));
 }

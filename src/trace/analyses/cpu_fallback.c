@@ -120,8 +120,9 @@ static void analyse(const struct trace_view *v, const struct analysis_limits *li
 	double share = b.nodes_ns ? (double)(b.ns + b.copies_ns) / (double)b.nodes_ns : 0;
 	facts(&b, share, f, run);
 	char *text = arena_printf(run,
-	        _("%lld of %lld calls of nodes fall back to the CPU; with %lld copies between they "
-	          "take %.1f %% of the time of all nodes, and the provider changes %lld times"),
+	        _("calls of nodes that fall back to the CPU: %lld of %lld; with %lld copies "
+	          "between they take %.1f %% of the time of all nodes, and the provider changes "
+	          "%lld times"),
 	        (long long)b.n, (long long)b.n_nodes, (long long)b.n_copies, 100 * share,
 	        (long long)b.n_changes);
 	if (share >= WORTH_RATIO)

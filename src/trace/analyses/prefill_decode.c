@@ -371,17 +371,19 @@ static char *phases_text(const struct phase_sum sums[N_PHASES], struct arena *ru
 	units_duration((double)decode->median_ns, step);
 	if (decode->n && prefill->n)
 		return arena_printf(run,
-		        _("%lld steps read prompts (%s in all), %lld steps write tokens: a step of "
-		          "them takes %s (median), and they are %.1f %% of the time of all steps"),
+		        _("steps that read prompts: %lld, %s in all; steps that write tokens: "
+		          "%lld, the median takes %s, and they are %.1f %% of the time of all "
+		          "steps"),
 		        (long long)prefill->n, read, (long long)decode->n, step,
 		        100 * over(decode->ns, prefill->ns + decode->ns + sums[PHASE_MIXED].ns));
 	if (decode->n)
 		return arena_printf(run,
-		        _("%lld steps write tokens, %s each (median); none reads a prompt alone"),
+		        _("steps that write tokens: %lld, the median takes %s; none reads a prompt "
+		          "alone"),
 		        (long long)decode->n, step);
 	if (prefill->n)
 		return arena_printf(run,
-		        _("%lld steps read prompts, %s in all; none writes tokens alone"),
+		        _("steps that read prompts: %lld, %s in all; none writes tokens alone"),
 		        (long long)prefill->n, read);
 	return arena_printf(run, _("each of %lld steps reads prompts and writes tokens"),
 	        (long long)sums[PHASE_MIXED].n);

@@ -388,12 +388,12 @@ static void tell(const struct churn *c, struct trace_finding *f, struct arena *r
 	else if (!c->steady.by_steps)
 		finding_abstain(f, _("without two steps it cannot be told which shapes are new"));
 	else
-		finding_clear(f,
-		        arena_printf(run,
-		                _("%lld shapes of operators are new after the first step; what is "
-		                  "compiled, loaded or tuned after it takes %.1f %% of the time"),
-		                (long long)c->n_new_variants,
-		                100 * share_of_wall(c, c->compile.total_ns)));
+		finding_clear(f, arena_printf(run,
+		                         _("shapes of operators that are new after the first step: "
+		                           "%lld; what is compiled, loaded or tuned after it takes "
+		                           "%.1f %% of the time"),
+		                         (long long)c->n_new_variants,
+		                         100 * share_of_wall(c, c->compile.total_ns)));
 }
 
 static void analyse(const struct trace_view *v, const struct analysis_limits *limits,
