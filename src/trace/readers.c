@@ -13,8 +13,13 @@ const struct trace_reader *const trace_readers[] = {
 	&nsys_sqlite_reader,
 	&rocprof_json_reader,
 	&rocprof_csv_reader,
-	&kineto_reader,
 	&xplane_reader,
+	&xprof_json_reader,
+	&kineto_reader,
+	&torch_legacy_reader,
+	&ort_reader,
+	&llama_opencl_reader,
+	&chrome_reader,
 	NULL,
 };
 

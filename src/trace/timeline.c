@@ -46,8 +46,8 @@ void timeline_release(struct timeline *t)
 	free(t->devices);
 	free(t->launches);
 	free(t->lines);
-	free(t->categories.v);
-	free(t->rows.v);
+	tallies_release(&t->categories);
+	tallies_release(&t->rows);
 	arena_release(&t->arena);
 	timeline_init(t, NULL, NULL);
 }
@@ -221,16 +221,61 @@ struct trace_line *timeline_line(struct timeline *t)
 	return l;
 }
 
+/* Of the few that there are nearly always, searching is as fast as hashing. */
+enum { TALLIES_SEARCHED = 32 };
+
+/* The slot of a name: its own, or the empty one where it would go. */
+static uint32_t *tally_slot(const struct tallies *list, uint32_t name)
+{
+	size_t at = name * UINT32_C(0x9e3779b1);
+	for (;; at++) {
+		uint32_t *slot = &list->slots[at & (list->n_slots - 1)];
+		if (*slot == 0 || list->v[*slot - 1].name == name)
+			return slot;
+	}
+}
+
+static void tallies_hash(struct tallies *list)
+{
+	free(list->slots);
+	list->n_slots = list->n_slots ? list->n_slots * 2 : (size_t)TALLIES_SEARCHED * 4;
+	list->slots = mem_zeroed(list->n_slots, sizeof *list->slots);
+	for (size_t i = 0; i < list->n; i++)
+		*tally_slot(list, list->v[i].name) = (uint32_t)i + 1;
+}
+
+static struct tally *tallies_find(const struct tallies *list, uint32_t name)
+{
+	if (list->n_slots) {
+		uint32_t place = *tally_slot(list, name);
+		return place ? &list->v[place - 1] : NULL;
+	}
+	for (size_t i = 0; i < list->n; i++)
+		if (list->v[i].name == name)
+			return &list->v[i];
+	return NULL;
+}
+
 void tallies_add(struct tallies *list, uint32_t name, int64_t n)
 {
-	for (size_t i = 0; i < list->n; i++) {
-		if (list->v[i].name == name) {
-			list->v[i].n += n;
-			return;
-		}
+	struct tally *known = tallies_find(list, name);
+	if (known) {
+		known->n += n;
+		return;
 	}
 	list->v = room(list->v, list->n, &list->cap, sizeof *list->v);
 	list->v[list->n++] = (struct tally){ name, n };
+	if (list->n_slots)
+		*tally_slot(list, name) = (uint32_t)list->n;
+	if (list->n > TALLIES_SEARCHED && list->n * 2 > list->n_slots)
+		tallies_hash(list);
+}
+
+void tallies_release(struct tallies *list)
+{
+	free(list->v);
+	free(list->slots);
+	*list = (struct tallies){ 0 };
 }
 
 struct kernel_detail kernel_detail_none(void)

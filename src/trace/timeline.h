@@ -241,6 +241,8 @@ struct tally {
 struct tallies {
 	struct tally *v;
 	size_t n, cap;
+	uint32_t *slots; /* [n_slots], place in v + 1; 0 is empty; only for many names */
+	size_t n_slots;
 };
 
 struct timeline {
@@ -313,6 +315,7 @@ struct profiled_launch *timeline_launch(struct timeline *t);
 /* Zeroed, to be filled; valid until the next call. */
 struct trace_line *timeline_line(struct timeline *t);
 void tallies_add(struct tallies *list, uint32_t name, int64_t n);
+void tallies_release(struct tallies *list);
 
 /*
  * Appends part, the later piece of the same file, to t and empties it: its numbers become those of

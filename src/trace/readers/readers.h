@@ -6,10 +6,15 @@
 
 #include "trace/reader.h"
 
-extern const struct trace_reader rocprof_csv_reader;
+extern const struct trace_reader chrome_reader;
 extern const struct trace_reader kineto_reader;
+extern const struct trace_reader llama_opencl_reader;
 extern const struct trace_reader nsys_sqlite_reader;
+extern const struct trace_reader ort_reader;
+extern const struct trace_reader rocprof_csv_reader;
 extern const struct trace_reader rocprof_json_reader;
+extern const struct trace_reader torch_legacy_reader;
 extern const struct trace_reader xplane_reader;
+extern const struct trace_reader xprof_json_reader;
 
 #endif
