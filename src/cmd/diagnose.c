@@ -11,6 +11,7 @@
 #include "diagnose/diagnose.h"
 #include "load/options.h"
 #include "report/report.h"
+#include "trace/trace.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@ struct diagnose_options {
 	const char *sla;
 	int64_t budget_ns;
 	const char *report;
+	struct opt_list traces;
 	struct load_server_options server;
 	struct system_watch_options system;
 };
@@ -41,6 +43,9 @@ static const struct opt own_rows[] = {
 		.min = 1, .max = 24 * 3600.0 },
 	{ OPT(struct diagnose_options, report, OPT_STRING, 0, "report", "FILE.md",
 		N_("write the whole diagnosis as Markdown")) },
+	{ OPT(struct diagnose_options, traces, OPT_LIST, 0, "trace", "FILE",
+		N_("a profiler's trace of the service, or a folder of them: what 'venturi trace' finds "
+		   "in it speaks for or against causes (may be given several times)")) },
 };
 
 static const struct cmd_usage usage = {
@@ -138,6 +143,25 @@ static bool write_results(const struct diagnose_options *options, const struct c
 	return ok;
 }
 
+/* What the traces say; nothing is measured before they are known to be readable. */
+static bool read_traces(const struct opt_list *files, struct arena *run,
+	const struct trace_run **ret_trace, struct err *err)
+{
+	static const struct trace_options whole = {
+		.top = 10, .from_ns = TRACE_NONE, .to_ns = TRACE_NONE, .step = -1, .by = "name",
+	};
+	struct trace trace;
+	if (files->n == 0)
+		return true;
+	if (!trace_open(&trace, files->items, files->n, NULL, err))
+		return false;
+	struct trace_run *found = arena_new(run, struct trace_run);
+	bool ok = trace_analyse(&trace, &whole, run, found, err);
+	trace_close(&trace);
+	*ret_trace = found;
+	return ok;
+}
+
 static int exit_code(const struct diagnosis *d)
 {
 	if (d->verdict == VERDICT_INVALID)
@@ -176,7 +200,8 @@ static int run_diagnose(const struct diagnose_options *options, const struct cmd
 		err_set(&err, ERR_USAGE, _("'--concurrency' and '--rate' exclude each other"));
 		return cmd_fail(&err);
 	}
-	bool ok = system_watch_open(&options->system, &config.load, true, run, &watched.system, &err) &&
+	bool ok = read_traces(&options->traces, run, &config.trace, &err) &&
+		system_watch_open(&options->system, &config.load, true, run, &watched.system, &err) &&
 		load_server_open(&options->server, &config.load, run, &watched.server, &err) &&
 		diagnose_run(&config, &hooks, run, &d, &err);
 	load_server_close(watched.server);

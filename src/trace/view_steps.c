@@ -13,6 +13,8 @@ static const struct str serving_prefixes[] = {
 	STR_INIT("execute_"),                  /* vLLM, xDiT */
 	STR_INIT("gpu_model_runner: forward"), /* vLLM V1 */
 	STR_INIT("[Executor] _forward_step"),  /* TensorRT-LLM */
+	STR_INIT("prefill("),                  /* venturi-serve */
+	STR_INIT("decode("),
 };
 
 /* Annotations that repeat, but are no steps of a model. */
