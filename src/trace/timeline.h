@@ -184,7 +184,9 @@ struct launch_metric {
 
 /* What the profiler's own rules said of a launch. */
 struct launch_rule {
-	uint32_t name, type, text;
+	uint32_t section, name, type, text;
+	double speedup_percent; /* its own estimate; NAN: not told */
+	uint32_t speedup_of;    /* "local", "global" */
 };
 
 struct profiled_launch {

@@ -92,23 +92,12 @@ static void begin_line(struct message *line, int64_t id, const char *name, int64
 	put_number(line, 3, timestamp_ns);
 }
 
-static char path[] = "/tmp/venturi-xplane-XXXXXX";
-
-/* Reads bytes as a file. */
-static bool read_bytes(const char *bytes, size_t n, struct timeline *t, struct err *err)
-{
-	FILE *f = fopen(path, "we");
-	if (!f || fwrite(bytes, 1, n, f) != n || fclose(f) != 0)
-		abort();
-	return trace_read_file(path, t, err);
-}
-
 static bool read_plane(const struct message *plane, struct timeline *t)
 {
 	struct message space = { .n = 0 };
 	struct err err = { .text = "" };
 	put_message(&space, 1, plane);
-	bool ok = read_bytes(space.bytes, space.n, t, &err);
+	bool ok = trace_read_bytes(space.bytes, space.n, t, &err);
 	if (!ok)
 		printf("# %s\n", err.text);
 	return CHECK(ok);
@@ -229,7 +218,7 @@ static void a_call_of_the_host_is_linked_to_its_kernel(void)
 	put_name(&host, 5, 9, "correlation_id", NULL);
 	put_message(&space, 1, &device);
 	put_message(&space, 1, &host);
-	if (!CHECK(read_bytes(space.bytes, space.n, &t, &err)))
+	if (!CHECK(trace_read_bytes(space.bytes, space.n, &t, &err)))
 		return;
 	CHECK_INT(event_of(&t, GROUP_DEVICE, 0)->link, 77);
 	CHECK_INT(event_of(&t, GROUP_CALL, 0)->link, 77);
@@ -351,7 +340,7 @@ static void a_cut_file_gives_what_is_before_the_cut(void)
 	for (size_t n = 20; n <= space.n; n++) {
 		struct timeline t;
 		struct err err;
-		if (!CHECK(read_bytes(space.bytes, n, &t, &err)))
+		if (!CHECK(trace_read_bytes(space.bytes, n, &t, &err)))
 			return;
 		CHECK(t.truncated == (n < space.n));
 		n_cut += t.lists[GROUP_DEVICE].n == 1;
@@ -366,10 +355,10 @@ static void an_empty_file_says_that_its_writer_stopped(void)
 {
 	struct timeline t;
 	struct err err;
-	CHECK(!read_bytes("", 0, &t, &err));
+	CHECK(!trace_read_bytes("", 0, &t, &err));
 	CHECK(strstr(err.text, "is empty") != NULL);
 	/* Text that begins with the same byte as a plane is none. */
-	CHECK(!read_bytes("\n\nsome text\n", 12, &t, &err));
+	CHECK(!trace_read_bytes("\n\nsome text\n", 12, &t, &err));
 }
 
 static bool equals_us(int64_t ns, const json_t *us)
@@ -461,10 +450,6 @@ static void a_real_profile_of_a_gpu_gives_the_sums_of_an_independent_program(voi
 
 int main(void)
 {
-	int fd = mkstemp(path);
-	if (fd < 0)
-		return 1;
-	close(fd);
 	TAP_RUN(streams_of_a_gpu_are_its_work_and_its_other_lines_are_not);
 	TAP_RUN(operations_of_a_tpu_count_without_the_loops_around_them);
 	TAP_RUN(a_call_of_the_host_is_linked_to_its_kernel);
@@ -475,6 +460,5 @@ int main(void)
 	TAP_RUN(an_empty_file_says_that_its_writer_stopped);
 	TAP_RUN(a_real_profile_of_a_tpu_gives_the_sums_of_an_independent_program);
 	TAP_RUN(a_real_profile_of_a_gpu_gives_the_sums_of_an_independent_program);
-	unlink(path);
 	return tap_done();
 }
