@@ -226,20 +226,21 @@ def nodes(check, run, want):
     check.same("nodes", nodes_total["calls"], want["events"])
     check.us("time of nodes", nodes_total["total_us"], want["total_us"])
     check.same("different nodes", nodes_total["names"], want["distinct_nodes"])
-    runs = run["facts"].get("nodes_of_model_run_ratio")
+    runs = run["facts"].get("node_ratio_of_runs")
     check.ratio("nodes of model_run", runs, want["share_of_model_run"])
 
 
 def model_runs(check, run, want):
-    for ours, theirs in (("model_runs", "count"), ("model_run_total_us", "total_us"),
-                         ("model_run_median_us", "median_us"), ("model_run_first_us", "first_us")):
-        check.same(theirs, run["facts"].get(ours), Decimal(want[theirs]))
+    check.same("model runs", run["facts"].get("model_runs"), want["count"])
+    for ours, theirs in (("model_run_total_ns", "total_us"), ("model_run_median_ns", "median_us"),
+                         ("model_run_first_ns", "first_us")):
+        check.same(theirs, run["facts"].get(ours), Decimal(want[theirs]) * 1000)
 
 
 def session(check, run, want):
+    events = by(of_kind(run, "annotation"), "name")
     for name, us in want.items():
-        check.same(name, run["facts"].get("session_initialization_us" if name == "session_initialization"
-                                          else "model_loading_us"), Decimal(us))
+        check.us(name, events[name]["total_us"] if name in events else None, us)
 
 
 def launches(check, run, want):
