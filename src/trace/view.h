@@ -26,7 +26,7 @@ enum gap_cause {
 	GAP_HOST, /* the call that launched the next work began after the gap had: the host was late
 	           */
 	GAP_QUEUED, /* it was launched before: the device took its time to start it */
-	GAP_SYNC, /* a GAP_HOST during which the host first waited for the device, or copied back */
+	GAP_SYNC,   /* a GAP_HOST in which the host first waited for the device, or copied back */
 	GAP_ALLOCATION, /* a GAP_HOST with a call that allocates or frees device memory in it */
 	GAP_UNKNOWN,    /* the next work has no launch in the trace */
 	N_GAP_CAUSES,
@@ -37,6 +37,9 @@ struct gap {
 	int64_t start_ns, end_ns;
 	uint32_t before, after; /* device work that ends and follows it (GROUP_DEVICE) */
 	enum gap_cause cause;
+	/* How long the launch of the next work had not begun; 0 where it had before, or is not
+	 * known. The rest of the gap is the launch itself and what delayed the work after it. */
+	int64_t host_ns;
 	/*
 	 * What the host was at, from the start of the gap until it launched the work that ends it
 	 * (until the end of the gap, where it had launched it before or no launch is known):
@@ -119,6 +122,15 @@ void trace_view_release(struct trace_view *v);
 uint32_t trace_step_of(const struct trace_view *v, uint32_t device_event);
 /* The step at a time of the steps' own clock; NONE32. */
 uint32_t trace_step_at(const struct trace_view *v, int64_t time_ns);
+
+/* What a device did while the steps ran: from its first work of any step to its last. */
+struct step_reach {
+	int64_t start_ns, end_ns;
+	size_t n_steps;     /* those that have work on it */
+	int64_t between_ns; /* gaps between steps in it */
+	size_t n_between;
+};
+struct step_reach trace_step_reach(const struct trace_view *v, const struct device_view *d);
 
 /* Union of intervals given in any order: sorts them in place. */
 struct intervals intervals_union(struct interval *v, size_t n, struct arena *arena);

@@ -88,30 +88,32 @@ static uint32_t first_after(const struct gap_context *c, uint32_t track, int64_t
 /*
  * Why the host was late. It allocated: such a call lies in the gap or reaches into it. It waited:
  * it was blocked when the device ran out of work; or the last work was a copy to the host, and it
- * waited for that inside the gap.
+ * waited for that inside the gap; or it was blocked for most of the time until the launch, by work
+ * of another device or work that the trace does not hold.
  */
 static enum gap_cause host_cause(const struct gap_context *c, const struct gap *g, uint32_t launch)
 {
 	/* Calls of one thread nest at most as driver within runtime within a wrapper. */
 	enum { NESTED_CALLS = 3 };
-	uint32_t track = c->calls[launch].track;
+	uint32_t track = c->calls[launch].track, first = c->slow.first[track];
 	uint32_t i = first_after(c, track, g->start_ns);
-	uint32_t floor = c->slow.first[track];
-	bool copied_back = is_copy_to_host(c->v->t, &c->work[g->before]);
-	enum gap_cause cause = GAP_HOST;
-	i = i - floor > NESTED_CALLS ? i - NESTED_CALLS : floor;
+	int64_t launch_ns = c->calls[launch].start_ns, until_ns = g->start_ns, waited_ns = 0;
+	bool copied_back = is_copy_to_host(c->v->t, &c->work[g->before]), waited = false;
+	i = i - first > NESTED_CALLS ? i - NESTED_CALLS : first;
 	for (; i < c->slow.first[track + 1]; i++) {
 		const struct event *call = &c->calls[c->slow.order[i]];
-		if (call->start_ns >= c->calls[launch].start_ns)
+		if (call->start_ns >= launch_ns)
 			break;
-		if (end_of(call) <= g->start_ns)
+		if (end_of(call) <= until_ns)
 			continue;
 		if (c->v->call_kinds[call->name] == CALL_ALLOCATE)
 			return GAP_ALLOCATION;
-		if (call->start_ns <= g->start_ns || copied_back)
-			cause = GAP_SYNC;
+		waited |= call->start_ns <= g->start_ns || copied_back;
+		int64_t end_ns = end_of(call) < launch_ns ? end_of(call) : launch_ns;
+		waited_ns += end_ns - (call->start_ns > until_ns ? call->start_ns : until_ns);
+		until_ns = end_of(call);
 	}
-	return cause;
+	return waited || 2 * waited_ns > launch_ns - g->start_ns ? GAP_SYNC : GAP_HOST;
 }
 
 static void explain(struct gap_context *c, struct gap *g)
@@ -130,6 +132,7 @@ static void explain(struct gap_context *c, struct gap *g)
 		g->cause = host_cause(c, g, launch);
 		if (c->calls[launch].start_ns < to_ns)
 			to_ns = c->calls[launch].start_ns;
+		g->host_ns = to_ns - g->start_ns;
 	}
 	if (c->annotations.n_tracks)
 		g->annotation = sweep_at(&c->annotations, 0, g->start_ns, to_ns);

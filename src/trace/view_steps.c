@@ -34,6 +34,8 @@ enum { PERIOD_MIN_REPEATS = 3 };
 static const double PERIOD_REGULAR_RATIO = 0.8;
 enum { PERIOD_TOLERANCE = 50 };
 static const double PERIOD_COVER_RATIO = 0.5;
+/* A step of a model takes this many kernels at least; shorter periods are loops. */
+enum { PERIOD_MIN_KERNELS = 8 };
 
 struct step_list {
 	struct step *v;
@@ -208,12 +210,13 @@ struct beat {
 	size_t n, first, last, regular;
 };
 
-static bool is_regular(const struct beat *b, size_t n)
+static bool is_regular(const struct beat *b, size_t n, size_t shortest)
 {
 	if (b->n < PERIOD_MIN_REPEATS)
 		return false;
 	size_t reach = b->last - b->first;
-	return (double)b->regular >= PERIOD_REGULAR_RATIO * (double)(b->n - 1) &&
+	return reach >= shortest * (b->n - 1) &&
+	       (double)b->regular >= PERIOD_REGULAR_RATIO * (double)(b->n - 1) &&
 	       (double)(reach + reach / (b->n - 1)) >= PERIOD_COVER_RATIO * (double)n;
 }
 
@@ -222,10 +225,11 @@ static bool is_regular(const struct beat *b, size_t n)
  * over most of the sequence the rarest, and of equally rare ones the first. The rarest, because
  * what a step does for each layer is even too, but more frequent.
  *
- * seq      [n] words below n_words
- * returns  NONE32: nothing repeats evenly
+ * seq       [n] words below n_words
+ * shortest  mean distances below this are none
+ * returns   NONE32: nothing repeats evenly
  */
-static uint32_t find_beat(const uint32_t *seq, size_t n, uint32_t n_words)
+static uint32_t find_beat(const uint32_t *seq, size_t n, uint32_t n_words, size_t shortest)
 {
 	struct beat *beats = mem_zeroed(n_words, sizeof *beats);
 	size_t *previous = mem_zeroed(n_words, sizeof *previous);
@@ -245,7 +249,7 @@ static uint32_t find_beat(const uint32_t *seq, size_t n, uint32_t n_words)
 	}
 	uint32_t best = NONE32;
 	for (uint32_t k = 0; k < n_words; k++) {
-		if (!is_regular(&beats[k], n))
+		if (!is_regular(&beats[k], n, shortest))
 			continue;
 		if (best == NONE32 || beats[k].n < beats[best].n ||
 		        (beats[k].n == beats[best].n && beats[k].first < beats[best].first))
@@ -342,7 +346,7 @@ static bool steps_graphs(struct trace_view *v)
 	if (n == 0)
 		return false;
 	uint32_t *seq = graph_words(v, graphs, n, &n_words);
-	uint32_t beat = find_beat(seq, n, n_words);
+	uint32_t beat = find_beat(seq, n, n_words, 1);
 	struct step_list steps = { 0 };
 	for (size_t i = 0; i < n; i++) {
 		const struct event *call = &calls[graphs[i].call];
@@ -391,7 +395,7 @@ static bool steps_period(struct trace_view *v)
 	if (v->n_devices == 0)
 		return false;
 	uint32_t *seq = kernel_names(v, &n, &order);
-	uint32_t beat = find_beat(seq, n, v->t->names.n);
+	uint32_t beat = find_beat(seq, n, v->t->names.n, PERIOD_MIN_KERNELS);
 	struct step_list steps = { 0 };
 	const struct event *begin = NULL;
 	for (size_t i = 0; beat != NONE32 && i < n; i++) {
@@ -434,4 +438,30 @@ uint32_t trace_step_of(const struct trace_view *v, uint32_t device_event)
 	if (call != NONE32 && !v->steps_on_device)
 		return trace_step_at(v, v->t->lists[GROUP_CALL].v[call].start_ns);
 	return trace_step_at(v, v->t->lists[GROUP_DEVICE].v[device_event].start_ns);
+}
+
+struct step_reach trace_step_reach(const struct trace_view *v, const struct device_view *d)
+{
+	const struct event *work = v->t->lists[GROUP_DEVICE].v;
+	struct step_reach r = { .start_ns = INT64_MAX, .end_ns = INT64_MIN };
+	uint8_t *seen = mem_zeroed(v->n_steps, 1);
+	for (size_t i = 0; v->n_steps && i < d->n; i++) {
+		const struct event *e = &work[d->order[i]];
+		uint32_t step = trace_step_of(v, d->order[i]);
+		if (step == NONE32)
+			continue;
+		r.n_steps += !seen[step];
+		seen[step] = 1;
+		r.start_ns = e->start_ns < r.start_ns ? e->start_ns : r.start_ns;
+		r.end_ns = e->start_ns + e->dur_ns > r.end_ns ? e->start_ns + e->dur_ns : r.end_ns;
+	}
+	free(seen);
+	for (size_t i = 0; i < d->n_gaps; i++) {
+		const struct gap *g = &d->gaps[i];
+		if (!g->between_steps || g->start_ns < r.start_ns || g->end_ns > r.end_ns)
+			continue;
+		r.between_ns += g->end_ns - g->start_ns;
+		r.n_between++;
+	}
+	return r;
 }

@@ -89,6 +89,8 @@ static void a_gap_has_its_cause_and_what_the_host_was_at(void)
 	CHECK_INT(d->busy_ns, 20 + 20 + 7 + 10);
 	CHECK_INT(d->n_gaps, 3);
 	CHECK_INT(d->gaps[0].cause, GAP_SYNC);
+	CHECK_INT(d->gaps[0].host_ns, 20);
+	CHECK_INT(d->gaps[1].host_ns, 0);
 	CHECK_INT(d->gaps[0].before, k1);
 	CHECK_INT(d->gaps[0].after, k2);
 	/* The host was free from 50 to 70: its middle, 60, lies in the operator. */
@@ -122,6 +124,8 @@ static void a_host_gap_is_refined_by_what_the_thread_called_in_it(void)
 		{ "cudaStreamSynchronize", 60, 61, true, GAP_SYNC },
 		{ "cudaDeviceSynchronize", 30, 55, false, GAP_SYNC },
 		{ "hipMemcpyWithStream", 30, 55, false, GAP_SYNC },
+		{ "cudaDeviceSynchronize", 60, 90, false, GAP_SYNC },  /* for most of the gap */
+		{ "cudaDeviceSynchronize", 60, 85, false, GAP_HOST },  /* for half of it */
 		{ "cudaDeviceSynchronize", 101, 105, true, GAP_HOST }, /* after the launch */
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
@@ -279,6 +283,19 @@ static void kernels_without_a_period_give_no_steps(void)
 	trace_view_init(&v, &t);
 	CHECK_INT(v.n_steps, 0);
 	CHECK_INT(v.steps_from, STEPS_NONE);
+	trace_view_release(&v);
+	timeline_release(&t);
+}
+
+static void one_kernel_over_and_over_is_no_step(void)
+{
+	struct timeline t;
+	timeline_init(&t, "x", "test");
+	for (int i = 0; i < 50; i++)
+		put_kernel(&t, i % 2 ? "a" : "b", 10 * i + 1, 10 * i + 5, 0);
+	struct trace_view v;
+	trace_view_init(&v, &t);
+	CHECK_INT(v.n_steps, 0);
 	trace_view_release(&v);
 	timeline_release(&t);
 }
@@ -488,6 +505,7 @@ static void check_gap(const struct trace_view *v, const struct gap *g)
 	CHECK((g->cause == GAP_QUEUED) == (launch->start_ns < g->start_ns));
 	if (g->cause != GAP_QUEUED && launch->start_ns < to)
 		to = launch->start_ns;
+	CHECK_INT(g->host_ns, g->cause == GAP_QUEUED ? 0 : to - g->start_ns);
 	int64_t middle = g->start_ns + (to - g->start_ns) / 2;
 	CHECK_INT(end_of(&work[g->before]), g->start_ns);
 	CHECK_INT(g->operator,
@@ -566,6 +584,7 @@ int main(void)
 	TAP_RUN(launches_of_graphs_mark_steps_at_the_one_that_begins_each);
 	TAP_RUN(kernels_that_repeat_mark_steps_on_the_device);
 	TAP_RUN(kernels_without_a_period_give_no_steps);
+	TAP_RUN(one_kernel_over_and_over_is_no_step);
 	TAP_RUN(blocks_are_the_grid_or_work_items_by_the_block);
 	TAP_RUN(work_before_its_launch_tells_how_far_the_clocks_are_apart);
 	TAP_RUN(an_empty_timeline_has_an_empty_view);
