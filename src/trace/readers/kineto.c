@@ -543,7 +543,7 @@ static void kineto_release(struct chrome_part *part)
 	buf_release(&k->tmp);
 }
 
-static const struct chrome_dialect kineto_dialect = {
+const struct chrome_dialect kineto_dialect = {
 	.name = "kineto",
 	.parallel = true,
 	.state_bytes = sizeof(struct kineto),

@@ -8,6 +8,8 @@
 #include "trace/chrome.h"
 #include "trace/reader.h"
 
+extern const struct chrome_dialect kineto_dialect;
+
 void kineto_member(struct chrome_part *part, struct str key, struct str value);
 
 #endif
