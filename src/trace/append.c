@@ -214,8 +214,34 @@ void timeline_append(struct timeline *t, struct timeline *part)
 /* Where the next run of a part begins in its lists. */
 struct join_at {
 	struct remap map;
+	bool keeps_numbers; /* the numbers of the whole are those of this part */
 	size_t n[N_GROUPS], n_counters;
 };
+
+static void join_run(struct event_list *to, const struct event *from, size_t n, enum event_group g,
+        const struct join_at *at)
+{
+	if (at->keeps_numbers && n)
+		memcpy(to->v + to->n, from, n * sizeof *from);
+	else
+		for (size_t i = 0; i < n; i++)
+			to->v[to->n + i] = remap_event(&from[i], g, &at->map);
+	to->n += n;
+}
+
+/* The whole, which is empty, begins with what one part has named. */
+static void take_numbers(struct timeline *t, struct timeline *part, struct join_at *at)
+{
+	t->names = part->names;
+	t->tracks = part->tracks;
+	memcpy(t->details, part->details, sizeof t->details);
+	at->keeps_numbers = true;
+	at->map.names = mem_zeroed((size_t)t->names.n + 1, sizeof *at->map.names);
+	for (uint32_t i = 0; i < t->names.n; i++)
+		at->map.names[i] = i;
+	part->names = part->tracks = (struct intern){ 0 };
+	memset(part->details, 0, sizeof part->details);
+}
 
 static void join_group(struct timeline *t, struct timeline *const *parts, size_t n_parts,
         const struct timeline_run *runs, size_t n_runs, struct join_at *at, enum event_group g)
@@ -228,8 +254,8 @@ static void join_group(struct timeline *t, struct timeline *const *parts, size_t
 	for (size_t r = 0; r < n_runs; r++) {
 		struct join_at *a = &at[runs[r].part];
 		const struct event *from = parts[runs[r].part]->lists[g].v;
-		for (size_t i = 0; i < runs[r].n[g]; i++)
-			to->v[to->n++] = remap_event(&from[a->n[g]++], g, &a->map);
+		join_run(to, from ? from + a->n[g] : NULL, runs[r].n[g], g, a);
+		a->n[g] += runs[r].n[g];
 	}
 	for (size_t i = 0; i < n_parts; i++) {
 		free(parts[i]->lists[g].v);
@@ -241,7 +267,8 @@ void timeline_join(struct timeline *t, struct timeline *const *parts, size_t n_p
         const struct timeline_run *runs, size_t n_runs)
 {
 	struct join_at *at = mem_zeroed(n_parts, sizeof *at);
-	for (size_t i = 0; i < n_parts; i++)
+	take_numbers(t, parts[0], &at[0]);
+	for (size_t i = 1; i < n_parts; i++)
 		remap_init(&at[i].map, t, parts[i]);
 	for (int g = 0; g < N_GROUPS; g++)
 		join_group(t, parts, n_parts, runs, n_runs, at, g);

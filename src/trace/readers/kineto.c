@@ -50,18 +50,42 @@ enum { N_CATEGORIES = sizeof categories / sizeof *categories };
 /* The span of the whole recording: it is no work of anything. */
 static const struct str whole_window = STR_INIT("Trace");
 
+enum {
+	TRACK_KEY_BYTES = 56,
+	N_TRACK_SLOTS = 64,     /* a power of two */
+	N_ARGUMENT_SLOTS = 128, /* a power of two, several times the arguments */
+};
+
+/* A track under the text that named it. */
+struct known_track {
+	char key[TRACK_KEY_BYTES];
+	uint32_t key_bytes; /* 0: empty */
+	uint32_t track;
+};
+
 struct kineto {
 	int64_t n_of[N_CATEGORIES];
 	int last_category;
+	struct known_track tracks[N_TRACK_SLOTS];
+	bool has_arguments;
+	uint8_t arguments[N_ARGUMENT_SLOTS]; /* number + 1 in argument_fields; 0: empty */
 	struct buf tmp;
 };
 
+/* str_eq, where it is hot: most texts differ in their length. */
+static inline bool same(struct str a, struct str b)
+{
+	return a.len == b.len && memcmp(a.s, b.s, a.len) == 0;
+}
+
 static int category_of(struct str cat, int guess)
 {
-	if (guess >= 0 && str_eq(cat, categories[guess].name))
+	if (!cat.len)
+		return -1;
+	if (guess >= 0 && same(cat, categories[guess].name))
 		return guess;
 	for (int i = 0; i < N_CATEGORIES; i++)
-		if (str_eq(cat, categories[i].name))
+		if (same(cat, categories[i].name))
 			return i;
 	return -1;
 }
@@ -71,7 +95,7 @@ static bool wants_args(struct str ph, struct str cat, struct str name)
 	(void)name;
 	if (ph.len == 1 && (ph.s[0] == 'M' || ph.s[0] == 's' || ph.s[0] == 'f'))
 		return false;
-	return !str_eq(cat, STR("python_function"));
+	return !cat.len || !same(cat, STR("python_function"));
 }
 
 /* The arguments of an event that mean something, as they stand. */
@@ -123,19 +147,49 @@ static const struct {
 };
 enum { N_ARGUMENTS = sizeof argument_fields / sizeof *argument_fields };
 
-static struct arguments arguments_of(struct str args)
+static size_t argument_slot(struct str key)
 {
+	size_t last = (unsigned char)key.s[key.len - 1], first = (unsigned char)key.s[0];
+	return (key.len * 5 + first + last * 3) & (N_ARGUMENT_SLOTS - 1);
+}
+
+static void fill_arguments(struct kineto *k)
+{
+	for (size_t i = 0; i < N_ARGUMENTS; i++) {
+		size_t at = argument_slot(argument_fields[i].key);
+		while (k->arguments[at])
+			at = (at + 1) & (N_ARGUMENT_SLOTS - 1);
+		k->arguments[at] = (uint8_t)(i + 1);
+	}
+	k->has_arguments = true;
+}
+
+/* Where this argument goes, NULL for one that means nothing to us. */
+static struct str *argument_of(const struct kineto *k, struct arguments *a, struct str key)
+{
+	if (!key.len)
+		return NULL;
+	for (size_t at = argument_slot(key); k->arguments[at];) {
+		size_t i = k->arguments[at] - 1u;
+		if (same(key, argument_fields[i].key))
+			return (struct str *)(void *)((char *)a + argument_fields[i].offset);
+		at = (at + 1) & (N_ARGUMENT_SLOTS - 1);
+	}
+	return NULL;
+}
+
+static struct arguments arguments_of(struct chrome_part *part, struct str args)
+{
+	struct kineto *k = part->state;
 	struct arguments a = { 0 };
 	struct chrome_members m = chrome_members_of(args);
 	struct str key, value;
+	if (!k->has_arguments)
+		fill_arguments(k);
 	while (chrome_members_next(&m, &key, &value)) {
-		for (size_t i = 0; i < N_ARGUMENTS; i++) {
-			if (!str_eq(key, argument_fields[i].key))
-				continue;
-			if (value.len && !str_eq(value, STR("null")))
-				*(struct str *)((char *)&a + argument_fields[i].offset) = value;
-			break;
-		}
+		struct str *field = argument_of(k, &a, key);
+		if (field && value.len && !same(value, STR("null")))
+			*field = value;
 	}
 	return a;
 }
@@ -165,29 +219,70 @@ static uint32_t name_if(struct timeline *t, struct str text)
 	return text.len ? timeline_name(t, text) : 0;
 }
 
+/* The slot for these texts, which is theirs when it is not empty; NULL when they are too long. */
+static struct known_track *known_track(struct kineto *k, const struct str *texts, size_t n)
+{
+	struct known_track want;
+	uint32_t sum = 0;
+	want.key_bytes = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct str text = texts[i];
+		if (want.key_bytes + text.len + 1 > TRACK_KEY_BYTES)
+			return NULL;
+		if (text.len)
+			memcpy(want.key + want.key_bytes, text.s, text.len);
+		want.key_bytes += (uint32_t)text.len;
+		/* A byte that no text holds keeps them apart. */
+		want.key[want.key_bytes++] = '"';
+		sum = sum * 7 + (text.len ? (unsigned char)text.s[text.len - 1] : 0);
+	}
+	struct known_track *slot = &k->tracks[sum & (N_TRACK_SLOTS - 1)];
+	if (slot->key_bytes == want.key_bytes && memcmp(slot->key, want.key, want.key_bytes) == 0)
+		return slot;
+	memcpy(slot->key, want.key, want.key_bytes);
+	slot->key_bytes = want.key_bytes;
+	slot->track = 0;
+	return slot;
+}
+
 static uint32_t host_track(struct chrome_part *part, const struct raw_event *e)
 {
+	const struct str texts[] = { e->pid, e->tid };
+	struct known_track *known = known_track(part->state, texts, 2);
+	if (known && known->track)
+		return known->track;
 	struct track k;
 	memset(&k, 0, sizeof k);
 	k.device = TRACE_NONE;
 	k.pid = name_if(&part->t, e->pid);
 	k.tid = name_if(&part->t, e->tid);
-	return timeline_track(&part->t, &k);
+	uint32_t track = timeline_track(&part->t, &k);
+	if (known)
+		known->track = track;
+	return track;
 }
 
 /* Of a device: where the arguments do not name it and its stream, pid and tid do. */
 static uint32_t device_track(
         struct chrome_part *part, const struct raw_event *e, const struct arguments *a)
 {
+	struct str device = a->device.s ? a->device : e->pid;
+	struct str stream = a->stream.s ? a->stream : e->tid;
+	const struct str texts[] = { e->pid, e->tid, device, stream };
+	struct known_track *known = known_track(part->state, texts, 4);
+	if (known && known->track)
+		return known->track;
 	struct track k;
 	memset(&k, 0, sizeof k);
-	struct str device = a->device.s ? a->device : e->pid;
 	if (!chrome_whole(device, &k.device))
 		k.device = -1;
 	k.pid = name_if(&part->t, e->pid);
 	k.tid = name_if(&part->t, e->tid);
-	k.stream = name_if(&part->t, a->stream.s ? a->stream : e->tid);
-	return timeline_track(&part->t, &k);
+	k.stream = name_if(&part->t, stream);
+	uint32_t track = timeline_track(&part->t, &k);
+	if (known)
+		known->track = track;
+	return track;
 }
 
 /* "[4, 1, 1]" */
@@ -447,7 +542,7 @@ static void add_span(struct chrome_part *part, const struct raw_event *e)
 		add_python(part, e, &event);
 		return;
 	}
-	struct arguments a = arguments_of(e->args);
+	struct arguments a = arguments_of(part, e->args);
 	if (group == GROUP_DEVICE)
 		add_device(part, e, &a, categories[category].kind, &event);
 	else if (group == GROUP_CALL)
@@ -483,7 +578,7 @@ static void add_instant(struct chrome_part *part, const struct raw_event *e)
 	event.name = event_name(part, e);
 	bool memory = str_eq(e->name, STR("[memory]"));
 	if (memory) {
-		struct arguments a = arguments_of(e->args);
+		struct arguments a = arguments_of(part, e->args);
 		event.detail = memory_detail(part, &a);
 	}
 	timeline_add(&part->t, memory ? GROUP_MEMORY : GROUP_INSTANT, &event);

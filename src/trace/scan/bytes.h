@@ -10,8 +10,26 @@
 #ifndef VENTURI_TRACE_SCAN_BYTES_H
 #define VENTURI_TRACE_SCAN_BYTES_H
 
+#include "trace/raw_event.h"
+
 #include <stdbool.h>
 #include <stdint.h>
+
+enum scan_result {
+	SCAN_OK,
+	SCAN_MORE,   /* the text ends inside */
+	SCAN_BROKEN, /* syntax that cannot be read */
+};
+
+typedef bool scan_wants_args(struct str ph, struct str cat, struct str name);
+
+/*
+ * The event that starts at p, a '{'.
+ *
+ * ret_after  behind its '}'; when broken, where that was seen
+ */
+typedef enum scan_result scan_event(const char *p, const char *end, scan_wants_args *wants_args,
+        struct raw_event *ret_event, const char **ret_after);
 
 /* Where skipping stands; it can go on in the next piece of a text. Zeroed: before the bracket. */
 struct scan_skip {
@@ -31,7 +49,14 @@ struct scan_ops {
 	 * is not in [p, end), or when s->broken was set. Kinds of brackets are not compared.
 	 */
 	const char *(*skip)(struct scan_skip *s, const char *p, const char *end);
+	scan_event *event;
 };
+
+/* event.c */
+scan_event scan_event_portable;
+#if defined(__x86_64__)
+scan_event scan_event_sse2, scan_event_avx2;
+#endif
 
 /* Those that this machine can run, from the portable one to the fastest; NULL at the end. */
 extern const struct scan_ops *const *scan_ops_all(void);

@@ -1,28 +1,12 @@
 /*
  * One event, from its '{' to its '}', as views into the text.
  */
-#include "trace/scan/scan.h"
+#include "trace/scan/bytes_inline.h"
 
 #include <string.h>
 
-const char *scan_string_end(
-        const struct scan_ops *ops, const char *p, const char *end, bool *ret_escaped)
-{
-	for (;;) {
-		p = ops->quote(p, end);
-		if (p == end)
-			return NULL;
-		if (*p == '"')
-			return p;
-		*ret_escaped = true;
-		if (end - p < 2)
-			return NULL;
-		p += 2;
-	}
-}
-
 /* The member of this name, NULL for one that is not kept. */
-static struct str *field_of(struct raw_event *e, struct str key)
+static inline struct str *field_of(struct raw_event *e, struct str key)
 {
 	switch (key.len) {
 	case 1:
@@ -54,41 +38,54 @@ static struct str *field_of(struct raw_event *e, struct str key)
 	}
 }
 
-/* What a member's value was read into. */
+/* The loops that one way of reading is made of. */
+struct loops {
+	const char *(*quote)(const char *p, const char *end);
+	const char *(*word)(const char *p, const char *end);
+	const char *(*skip)(struct scan_skip *s, const char *p, const char *end);
+};
+
+/* Where reading stands. */
 struct reading {
-	const struct scan_ops *ops;
 	const char *p, *end;
 	enum scan_result result;
 };
 
-static bool stop(struct reading *r, enum scan_result result)
+INLINE bool stop(struct reading *r, enum scan_result result)
 {
 	r->result = result;
 	return false;
 }
 
 /* A string, of which the opening quote is at p: between its quotes. */
-static bool read_string(struct reading *r, struct str *ret_text, bool *ret_escaped)
+INLINE bool read_string(
+        struct loops loops, struct reading *r, struct str *ret_text, bool *ret_escaped)
 {
-	const char *from = r->p + 1;
-	const char *quote = scan_string_end(r->ops, from, r->end, ret_escaped);
-	if (!quote) {
-		r->p = r->end;
-		return stop(r, SCAN_MORE);
+	const char *from = r->p + 1, *p = from;
+	for (;;) {
+		p = loops.quote(p, r->end);
+		if (p < r->end && *p == '"')
+			break;
+		if (r->end - p < 2) {
+			r->p = r->end;
+			return stop(r, SCAN_MORE);
+		}
+		*ret_escaped = true;
+		p += 2;
 	}
-	*ret_text = (struct str){ from, (size_t)(quote - from) };
-	r->p = quote + 1;
+	*ret_text = (struct str){ from, (size_t)(p - from) };
+	r->p = p + 1;
 	if (r->p < r->end && !scan_may_follow(*r->p))
 		return stop(r, SCAN_BROKEN);
 	return true;
 }
 
 /* An object or array, of which the opening bracket is at p. */
-static bool read_brackets(struct reading *r, struct str *ret_text)
+INLINE bool read_brackets(struct loops loops, struct reading *r, struct str *ret_text)
 {
 	struct scan_skip skip = { 0 };
 	const char *from = r->p;
-	const char *after = r->ops->skip(&skip, from, r->end);
+	const char *after = loops.skip(&skip, from, r->end);
 	if (!after) {
 		r->p = r->end;
 		return stop(r, skip.broken ? SCAN_BROKEN : SCAN_MORE);
@@ -99,38 +96,29 @@ static bool read_brackets(struct reading *r, struct str *ret_text)
 }
 
 /* A number or a word; one that is not there, and null, are no value. */
-static bool read_word(struct reading *r, struct str *ret_text)
+INLINE bool read_word(struct loops loops, struct reading *r, struct str *ret_text)
 {
 	const char *from = r->p;
-	while (r->p < r->end && !scan_may_follow(*r->p))
-		r->p++;
+	r->p = loops.word(from, r->end);
 	if (r->p == r->end)
 		return stop(r, SCAN_MORE);
-	struct str text = { from, (size_t)(r->p - from) };
-	*ret_text = text.len == 0 || str_eq(text, STR("null")) ? (struct str){ 0 } : text;
+	size_t n = (size_t)(r->p - from);
+	bool absent = n == 0 || (n == 4 && memcmp(from, "null", 4) == 0);
+	*ret_text = absent ? (struct str){ 0 } : (struct str){ from, n };
 	return true;
 }
 
-static bool read_value(struct reading *r, struct str *ret_text, bool *ret_escaped)
-{
-	if (*r->p == '"')
-		return read_string(r, ret_text, ret_escaped);
-	if (*r->p == '{' || *r->p == '[')
-		return read_brackets(r, ret_text);
-	return read_word(r, ret_text);
-}
-
-static bool skip_blanks(struct reading *r)
+INLINE bool skip_blanks(struct reading *r)
 {
 	r->p = scan_blanks(r->p, r->end);
 	return r->p < r->end || stop(r, SCAN_MORE);
 }
 
 /* "key": with p behind the colon's blanks. */
-static bool read_key(struct reading *r, struct str *ret_key)
+INLINE bool read_key(struct loops loops, struct reading *r, struct str *ret_key)
 {
 	bool escaped = false;
-	if (!read_string(r, ret_key, &escaped) || !skip_blanks(r))
+	if (!read_string(loops, r, ret_key, &escaped) || !skip_blanks(r))
 		return false;
 	if (*r->p != ':')
 		return stop(r, SCAN_BROKEN);
@@ -138,15 +126,22 @@ static bool read_key(struct reading *r, struct str *ret_key)
 	return skip_blanks(r);
 }
 
-static bool read_member(struct reading *r, scan_wants_args *wants_args, struct raw_event *e)
+INLINE bool read_member(
+        struct loops loops, struct reading *r, scan_wants_args *wants_args, struct raw_event *e)
 {
 	struct str key, value = { 0 };
-	bool escaped = false;
-	if (!read_key(r, &key) || !read_value(r, &value, &escaped))
+	bool escaped = false, ok;
+	if (!read_key(loops, r, &key))
 		return false;
-	struct str *field = field_of(e, key);
+	if (*r->p == '"')
+		ok = read_string(loops, r, &value, &escaped);
+	else if (*r->p == '{' || *r->p == '[')
+		ok = read_brackets(loops, r, &value);
+	else
+		ok = read_word(loops, r, &value);
+	struct str *field = ok ? field_of(e, key) : NULL;
 	if (!field)
-		return true;
+		return ok;
 	if (field == &e->name)
 		e->name_escaped = escaped;
 	if (field == &e->args && !wants_args(e->ph, e->cat, e->name))
@@ -155,16 +150,14 @@ static bool read_member(struct reading *r, scan_wants_args *wants_args, struct r
 	return true;
 }
 
-enum scan_result scan_event(const struct scan_ops *ops, const char *p, const char *end,
+INLINE enum scan_result read_event(struct loops loops, const char *p, const char *end,
         scan_wants_args *wants_args, struct raw_event *ret_event, const char **ret_after)
 {
-	struct reading r = { .ops = ops, .p = p + 1, .end = end };
+	struct reading r = { .p = p + 1, .end = end };
 	*ret_event = (struct raw_event){ 0 };
-	for (;;) {
-		if (!skip_blanks(&r))
-			break;
+	while (skip_blanks(&r)) {
 		if (*r.p == '"') {
-			if (!read_member(&r, wants_args, ret_event))
+			if (!read_member(loops, &r, wants_args, ret_event))
 				break;
 		} else if (*r.p == ',') {
 			r.p++;
@@ -178,3 +171,28 @@ enum scan_result scan_event(const struct scan_ops *ops, const char *p, const cha
 	ret_event->whole = (struct str){ p, (size_t)(r.p - p) };
 	return r.result;
 }
+
+enum scan_result scan_event_portable(const char *p, const char *end, scan_wants_args *wants_args,
+        struct raw_event *ret_event, const char **ret_after)
+{
+	const struct loops loops = { quote_portable, word_portable, skip_portable };
+	return read_event(loops, p, end, wants_args, ret_event, ret_after);
+}
+
+#if defined(__x86_64__)
+
+enum scan_result scan_event_sse2(const char *p, const char *end, scan_wants_args *wants_args,
+        struct raw_event *ret_event, const char **ret_after)
+{
+	const struct loops loops = { quote_sse2, word_sse2, skip_sse2 };
+	return read_event(loops, p, end, wants_args, ret_event, ret_after);
+}
+
+AVX2 enum scan_result scan_event_avx2(const char *p, const char *end, scan_wants_args *wants_args,
+        struct raw_event *ret_event, const char **ret_after)
+{
+	const struct loops loops = { quote_sse2, word_sse2, skip_avx2 };
+	return read_event(loops, p, end, wants_args, ret_event, ret_after);
+}
+
+#endif

@@ -75,7 +75,7 @@ static bool read_event(struct feed *f)
 	struct raw_event e;
 	const char *after, *limit = limit_of(f, SCAN_EVENT_MAX);
 	enum scan_result result =
-	        scan_event(s->ops, f->p, limit, s->part->dialect->wants_args, &e, &after);
+	        s->ops->event(f->p, limit, s->part->dialect->wants_args, &e, &after);
 	if (result == SCAN_MORE && !f->last && limit == f->end)
 		return false;
 	if (result != SCAN_OK)

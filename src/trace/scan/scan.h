@@ -22,22 +22,6 @@ enum {
 	SCAN_CHEAP_BYTES = 64 * 1024,
 };
 
-enum scan_result {
-	SCAN_OK,
-	SCAN_MORE,   /* the text ends inside */
-	SCAN_BROKEN, /* syntax that cannot be read */
-};
-
-typedef bool scan_wants_args(struct str ph, struct str cat, struct str name);
-
-/*
- * The event that starts at p, a '{'.
- *
- * ret_after  behind its '}'; when broken, where that was seen
- */
-enum scan_result scan_event(const struct scan_ops *ops, const char *p, const char *end,
-        scan_wants_args *wants_args, struct raw_event *ret_event, const char **ret_after);
-
 /*
  * Whether an event starts at p, a '{', by the name of its first member. text is where the known
  * text begins: what stands before p is looked at too.

@@ -7,6 +7,22 @@
 
 #include <string.h>
 
+const char *scan_string_end(
+        const struct scan_ops *ops, const char *p, const char *end, bool *ret_escaped)
+{
+	for (;;) {
+		p = ops->quote(p, end);
+		if (p == end)
+			return NULL;
+		if (*p == '"')
+			return p;
+		*ret_escaped = true;
+		if (end - p < 2)
+			return NULL;
+		p += 2;
+	}
+}
+
 /* Inside of the brackets of one kind; nothing when it is of another. */
 static struct chrome_members inside_of(struct str text, char open)
 {
