@@ -184,6 +184,7 @@ static bool write_result(const struct trace_call *call, const struct trace_run *
 		return true;
 	const struct report_trace_options shown = {
 		.all = call->command->all,
+		.top = call->command->top != NULL,
 		.by = call->options.by,
 		.part = part_of(call),
 	};

@@ -136,7 +136,7 @@ struct trace_group {
 };
 
 struct trace_grouping {
-	const char *by;   /* "short_name", "op_type", "provider" */
+	const char *by;   /* "class", "short_name", "op_type", "provider" */
 	const char *kind; /* of the operators that it is made of */
 	struct trace_group *rows;
 	size_t n_rows, n_rows_all;

@@ -16,6 +16,7 @@ void report_trace_json(const struct trace_run *r, struct buf *out);
 
 struct report_trace_options {
 	bool all;         /* every finding with all its facts and tables, also what was clear */
+	bool top;         /* --top was given: lists are as long as they are */
 	const char *by;   /* how the operators were counted: "name", "shape", ... */
 	const char *part; /* a sentence that says that only a part was looked at; NULL: all was */
 };

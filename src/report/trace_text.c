@@ -1,15 +1,18 @@
-#include "report/trace.h"
-
-#include "base/i18n.h"
-#include "base/units.h"
-#include "report/layout.h"
+/*
+ * The screen of a trace: the answer, what it rests on, the lists, the file.
+ */
+#include "report/trace_parts.h"
 
 void report_trace_text(
         const struct trace_run *r, const struct report_trace_options *options, struct buf *out)
 {
+	struct arena tmp = { 0 };
 	if (options->part)
 		layout_wrap(out, options->part, 0, 0);
-	for (size_t i = 0; i < r->n_findings; i++)
-		if (r->findings[i].state == TRACE_FOUND)
-			layout_wrap(out, r->findings[i].text, 0, 4);
+	trace_verdict(r, &tmp, out);
+	trace_devices(r, &tmp, out);
+	trace_findings(r, options, &tmp, out);
+	trace_lists(r, options, &tmp, out);
+	trace_files(r, &tmp, out);
+	arena_release(&tmp);
 }

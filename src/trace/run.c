@@ -90,7 +90,7 @@ static void run_view(struct run_state *s, const struct timeline *t, size_t file)
 	run_steps(&v, s->run, s->ret);
 	run_sums_add(&s->sums, &v, s->ret);
 	run_operators_add(s->operators, &v);
-	if (strcmp(s->options->by, "stream") == 0 || strcmp(t->format, "xplane") == 0)
+	if (strcmp(s->options->by, "stream") == 0 || strncmp(t->format, "xplane", 6) == 0)
 		run_tracks(&v, file, s->options->top, s->run, s->ret);
 	run_findings(s, &v, file);
 	trace_view_release(&v);

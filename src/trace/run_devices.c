@@ -53,6 +53,22 @@ static int64_t direction_changes(const struct trace_view *v, const struct device
 	return n;
 }
 
+/*
+ * The name of a device: its own, or that of all devices when they are alike, since a process that
+ * sees only some of them may list them under other numbers.
+ */
+static const char *device_name(
+        const struct timeline *t, const struct device_view *d, struct arena *run)
+{
+	uint32_t name = d->info ? d->info->name : 0;
+	for (size_t i = 0; i < t->n_devices && !d->info; i++) {
+		if (i > 0 && t->devices[i].name != name)
+			return NULL;
+		name = t->devices[i].name;
+	}
+	return name ? str_c(timeline_name_of(t, name), run) : NULL;
+}
+
 void run_devices(const struct trace_view *v, size_t file, struct arena *run, struct trace_run *ret)
 {
 	struct trace_device *all =
@@ -63,12 +79,11 @@ void run_devices(const struct trace_view *v, size_t file, struct arena *run, str
 	for (size_t i = 0; i < v->n_devices; i++) {
 		const struct device_view *d = &v->devices[i];
 		int64_t span_ns = d->end_ns - d->start_ns;
-		bool is_named = d->info && d->info->name;
 		struct trace_device *to = &ret->devices[ret->n_devices++];
 		*to = (struct trace_device){
 			.file = file,
 			.id = d->id,
-			.name = is_named ? str_c(timeline_name_of(v->t, d->info->name), run) : NULL,
+			.name = device_name(v->t, d, run),
 			.operations = (int64_t)d->n,
 			.streams = (int64_t)d->n_streams,
 			.busy_ns = d->busy_ns,
@@ -146,9 +161,9 @@ static void add_links(struct run_sums *s, const struct trace_view *v, struct tra
 			s->queue_delay_ns =
 			        mem_realloc(s->queue_delay_ns, s->cap_linked * sizeof(int64_t));
 		}
-		ret->linked_kernels += device->v[i].kind == DEVICE_KERNEL;
 		s->launch_to_start_ns[s->n_linked] = wait_ns;
 		s->queue_delay_ns[s->n_linked++] = queue_ns > 0 ? queue_ns : 0;
+		ret->linked_kernels += device->v[i].kind == DEVICE_KERNEL;
 		ret->negative_launch_to_start += wait_ns < 0;
 		if (++per_call[v->launch[i]] > ret->max_per_launch)
 			ret->max_per_launch = per_call[v->launch[i]];

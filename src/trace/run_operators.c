@@ -5,6 +5,7 @@
 #include "trace/run_parts.h"
 
 #include "trace/kernel_class.h"
+#include "trace/kernel_name.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -52,12 +53,20 @@ static void add_triple(struct buf *text, const char *what, const int64_t v[3])
 		        what, v[0], v[1], v[2]);
 }
 
+/* Shapes of a file that was written with indents are those of one that was not. */
+static void add_compact(struct buf *text, struct str json)
+{
+	for (size_t i = 0; i < json.len; i++)
+		if (!strchr(" \t\r\n", json.s[i]))
+			buf_add_char(text, json.s[i]);
+}
+
 static void shape_text(const struct trace_view *v, int kind, uint32_t i, struct buf *text)
 {
 	const struct event *e = event_at(v, kind, i);
 	if (kind == KIND_OPERATOR) {
 		const struct operator_detail *op = timeline_operator(v->t, e);
-		buf_add(text, timeline_name_of(v->t, op ? op->dims : 0));
+		add_compact(text, timeline_name_of(v->t, op ? op->dims : 0));
 	} else if (kind == KIND_KERNEL) {
 		const struct kernel_detail *kernel = timeline_kernel(v->t, e);
 		if (!kernel)
@@ -407,10 +416,9 @@ static int by_total(const void *a, const void *b)
 	return compare_text(x->name, y->name);
 }
 
-static void finish_grouping(
-        struct run_operators *s, int g, struct arena *run, struct trace_run *ret)
+static void finish_grouping(struct run_operators *s, const char *by, int kind,
+        const struct aggregate *from, struct arena *run, struct trace_run *ret)
 {
-	const struct aggregate *from = &s->groupings[g];
 	int64_t total_ns = 0;
 	if (from->n == 0)
 		return;
@@ -426,12 +434,40 @@ static void finish_grouping(
 		};
 	qsort(rows, from->n, sizeof *rows, by_total);
 	ret->groupings[ret->n_groupings++] = (struct trace_grouping){
-		.by = groupings[g].by,
-		.kind = kinds[groupings[g].kind].name,
+		.by = by,
+		.kind = kinds[kind].name,
 		.rows = rows,
 		.n_rows = from->n < (size_t)s->options->top ? from->n : (size_t)s->options->top,
 		.n_rows_all = from->n,
 	};
+}
+
+static struct str class_text(const struct aggregate_row *row, struct str name)
+{
+	(void)name;
+	return str_of(kernel_class_names[row->class - 1]);
+}
+
+static struct str short_text(const struct aggregate_row *row, struct str name)
+{
+	(void)row;
+	return kernel_base_name(name);
+}
+
+/* Kernels under another text that follows from their name. */
+static void finish_kernels_by(struct run_operators *s, const char *by,
+        struct str (*text)(const struct aggregate_row *row, struct str name), struct arena *run,
+        struct trace_run *ret)
+{
+	const struct aggregate *names = &s->by_name[KIND_KERNEL];
+	struct aggregate rows = { 0 };
+	for (size_t i = 0; i < names->n; i++) {
+		struct str name = intern_str(&s->texts, (uint32_t)names->rows[i].key);
+		uint32_t number = intern_add(&s->texts, text(&names->rows[i], name));
+		aggregate_join(&rows, number, &names->rows[i]);
+	}
+	finish_grouping(s, by, KIND_KERNEL, &rows, run, ret);
+	aggregate_release(&rows);
 }
 
 static int descending(const void *a, const void *b)
@@ -474,11 +510,13 @@ void run_operators_finish(struct run_operators *s, struct arena *run, struct tra
 {
 	ret->kinds = arena_new_n(run, struct trace_kind_total, N_KINDS);
 	ret->operators = arena_new_n(run, struct trace_operator, n_rows_at_most(s));
-	ret->groupings = arena_new_n(run, struct trace_grouping, N_GROUPINGS);
+	ret->groupings = arena_new_n(run, struct trace_grouping, N_GROUPINGS + 2);
 	for (int kind = 0; kind < N_KINDS; kind++)
 		finish_kind(s, kind, run, ret);
+	finish_kernels_by(s, "class", class_text, run, ret);
+	finish_kernels_by(s, "short_name", short_text, run, ret);
 	for (int g = 0; g < N_GROUPINGS; g++)
-		finish_grouping(s, g, run, ret);
+		finish_grouping(s, groupings[g].by, groupings[g].kind, &s->groupings[g], run, ret);
 	finish_kernels(s, ret);
 	for (int kind = 0; kind < N_KINDS; kind++) {
 		aggregate_release(&s->by_name[kind]);

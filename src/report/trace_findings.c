@@ -1,0 +1,190 @@
+#include "report/trace_parts.h"
+
+#include "base/i18n.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	FINDINGS_SHOWN = 6, /* in full; the rest in a line each */
+	FACTS_SHOWN = 3,
+	INDENT = 3,
+	TABLE_ROWS = 10,
+	CELL_COLUMNS = 60,
+};
+
+/* The larger share first; what cannot be told after all that can. */
+static int by_share(const void *a, const void *b)
+{
+	const struct trace_finding *x = *(const struct trace_finding *const *)a;
+	const struct trace_finding *y = *(const struct trace_finding *const *)b;
+	double p = isnan(x->share_ratio) ? -1 : x->share_ratio;
+	double q = isnan(y->share_ratio) ? -1 : y->share_ratio;
+	if (p != q)
+		return p < q ? 1 : -1;
+	return (x > y) - (x < y);
+}
+
+static size_t pick(const struct trace_run *r, enum trace_finding_state state, struct arena *tmp,
+        const struct trace_finding ***ret)
+{
+	const struct trace_finding **list =
+	        arena_new_n(tmp, const struct trace_finding *, r->n_findings + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < r->n_findings; i++)
+		if (r->findings[i].state == state)
+			list[n++] = &r->findings[i];
+	qsort(list, n, sizeof *list, by_share);
+	*ret = list;
+	return n;
+}
+
+static void print_indented(const char *mark, const char *text, struct buf *out)
+{
+	buf_add_blanks(out, INDENT);
+	buf_add_c(out, mark);
+	layout_wrap(out, text, INDENT + 2, INDENT + 2);
+}
+
+/* The first facts in one line; with --all, each in its own with its source. */
+static void print_facts(const struct trace_finding *f, bool all, struct arena *tmp, struct buf *out)
+{
+	AUTO(auto_buf) struct buf line = { 0 };
+	int n = 0;
+	for (size_t i = 0; i < f->n_facts; i++) {
+		const struct fact *fact = &f->facts[i];
+		const char *text = trace_fact(fact, tmp);
+		if (all) {
+			print_indented("- ",
+			        fact->source
+			                ? arena_printf(tmp, _("%s; from: %s"), text, fact->source)
+			                : text,
+			        out);
+			continue;
+		}
+		if (fact->state != FACT_MEASURED && fact->state != FACT_ESTIMATED)
+			continue;
+		if (n++ == FACTS_SHOWN)
+			break;
+		buf_printf(&line, "%s%s", line.len ? _("; ") : "", text);
+	}
+	if (line.len)
+		print_indented("- ", line.s, out);
+}
+
+static void add_cell(const struct trace_cell *cell, struct table *t)
+{
+	AUTO(auto_buf) struct buf text = { 0 };
+	char number[LAYOUT_NUMBER];
+	if (cell->is_text)
+		trace_short_name(&text, cell->text, CELL_COLUMNS);
+	else
+		buf_add_c(&text, layout_number(cell->number, number));
+	table_cell(t, "%s", text.s ? text.s : "");
+}
+
+static void print_table(const struct trace_table *from, struct arena *tmp, struct buf *out)
+{
+	struct table t;
+	char align[TABLE_MAX_COLUMNS + 1] = "";
+	size_t n_columns =
+	        from->n_columns < TABLE_MAX_COLUMNS ? from->n_columns : TABLE_MAX_COLUMNS;
+	size_t n_rows = from->n_columns ? from->n_cells / from->n_columns : 0;
+	if (n_rows == 0)
+		return;
+	for (size_t i = 0; i < n_columns; i++)
+		align[i] = from->cells[i].is_text ? 'l' : 'r';
+	table_init(&t, tmp, align);
+	t.indent = INDENT + 2;
+	for (size_t i = 0; i < n_columns; i++) {
+		const struct trace_column *c = &from->columns[i];
+		if (c->unit && c->unit[0] && strcmp(c->unit, "1") != 0)
+			table_cell(&t, "%s (%s)", c->name, c->unit);
+		else
+			table_cell(&t, "%s", c->name);
+	}
+	for (size_t row = 0; row < n_rows && row < TABLE_ROWS; row++)
+		for (size_t i = 0; i < n_columns; i++)
+			add_cell(&from->cells[row * from->n_columns + i], &t);
+	print_indented("- ", from->name, out);
+	table_print(&t, out);
+}
+
+static void print_head(const struct trace_run *r, const struct trace_finding *f, size_t place,
+        struct arena *tmp, struct buf *out)
+{
+	char share[LAYOUT_NUMBER];
+	const char *text = f->text ? f->text : f->id;
+	if (r->n_files > 1)
+		text = arena_printf(
+		        tmp, _("%s (%s)"), text, trace_base_name(r->files[f->file].path));
+	if (isnan(f->share_ratio))
+		layout_wrap(
+		        out, arena_printf(tmp, _("%zu. %s: %s"), place, f->id, text), 0, INDENT);
+	else
+		layout_wrap(out,
+		        arena_printf(tmp, _("%zu. %s, %s at stake: %s"), place, f->id,
+		                trace_percent(f->share_ratio, share), text),
+		        0, INDENT);
+}
+
+static void print_found(const struct trace_run *r, const struct report_trace_options *options,
+        struct arena *tmp, struct buf *out)
+{
+	const struct trace_finding **list;
+	size_t n = pick(r, TRACE_FOUND, tmp, &list);
+	for (size_t i = 0; i < n; i++) {
+		const struct trace_finding *f = list[i];
+		if (i < FINDINGS_SHOWN || options->all)
+			buf_add_char(out, '\n');
+		if (i == FINDINGS_SHOWN && !options->all)
+			buf_add_char(out, '\n');
+		print_head(r, f, i + 1, tmp, out);
+		if (i >= FINDINGS_SHOWN && !options->all)
+			continue;
+		if (f->advice)
+			print_indented("> ", f->advice, out);
+		print_facts(f, options->all, tmp, out);
+		for (size_t k = 0; options->all && k < f->n_tables; k++)
+			print_table(f->tables[k], tmp, out);
+	}
+}
+
+/* All of one state: with --all a line each, else their ids in one. */
+static void print_rest(const struct trace_run *r, enum trace_finding_state state, const char *title,
+        bool all, struct arena *tmp, struct buf *out)
+{
+	AUTO(auto_buf) struct buf line = { 0 };
+	const struct trace_finding **list;
+	size_t n = pick(r, state, tmp, &list);
+	if (n == 0)
+		return;
+	buf_add_char(out, '\n');
+	if (all)
+		layout_wrap(out, title, 0, 0);
+	else
+		buf_add_c(&line, title);
+	for (size_t i = 0; i < n; i++) {
+		const char *why = state == TRACE_ABSTAINED ? list[i]->reason : list[i]->text;
+		const char *text =
+		        why ? arena_printf(tmp, _("%s (%s)"), list[i]->id, why) : list[i]->id;
+		if (all) {
+			print_indented("- ", text, out);
+			print_facts(list[i], true, tmp, out);
+			continue;
+		}
+		buf_printf(&line, "%s%s", i == 0 ? " " : _(", "),
+		        state == TRACE_ABSTAINED ? text : list[i]->id);
+	}
+	if (!all)
+		layout_wrap(out, line.s, 0, INDENT);
+}
+
+void trace_findings(const struct trace_run *r, const struct report_trace_options *options,
+        struct arena *tmp, struct buf *out)
+{
+	print_found(r, options, tmp, out);
+	print_rest(r, TRACE_CLEAR, _("Looked at, nothing found:"), options->all, tmp, out);
+	print_rest(r, TRACE_ABSTAINED, _("Not told by this trace:"), options->all, tmp, out);
+}
