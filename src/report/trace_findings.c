@@ -26,21 +26,25 @@ static int by_share(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static size_t pick(const struct trace_run *r, enum trace_finding_state state, struct arena *tmp,
-        const struct trace_finding ***ret)
+/* Those of a state; the verdict, which stands on top already, only with all. */
+static size_t pick(const struct trace_run *r, enum trace_finding_state state, bool all,
+        struct arena *tmp, const struct trace_finding ***ret)
 {
 	const struct trace_finding **list =
 	        arena_new_n(tmp, const struct trace_finding *, r->n_findings + 1);
 	size_t n = 0;
-	for (size_t i = 0; i < r->n_findings; i++)
-		if (r->findings[i].state == state)
-			list[n++] = &r->findings[i];
+	for (size_t i = 0; i < r->n_findings; i++) {
+		const struct trace_finding *f = &r->findings[i];
+		bool is_verdict = strcmp(f->id, TRACE_VERDICT_ID) == 0 && f->text;
+		if (f->state == state && (all || !is_verdict))
+			list[n++] = f;
+	}
 	qsort(list, n, sizeof *list, by_share);
 	*ret = list;
 	return n;
 }
 
-static void print_indented(const char *mark, const char *text, struct buf *out)
+void trace_indented(const char *mark, const char *text, struct buf *out)
 {
 	buf_add_blanks(out, INDENT);
 	buf_add_c(out, mark);
@@ -56,7 +60,7 @@ static void print_facts(const struct trace_finding *f, bool all, struct arena *t
 		const struct fact *fact = &f->facts[i];
 		const char *text = trace_fact(fact, tmp);
 		if (all) {
-			print_indented("- ",
+			trace_indented("- ",
 			        fact->source
 			                ? arena_printf(tmp, _("%s; from: %s"), text, fact->source)
 			                : text,
@@ -70,7 +74,7 @@ static void print_facts(const struct trace_finding *f, bool all, struct arena *t
 		buf_printf(&line, "%s%s", line.len ? _("; ") : "", text);
 	}
 	if (line.len)
-		print_indented("- ", line.s, out);
+		trace_indented("- ", line.s, out);
 }
 
 static void add_cell(const struct trace_cell *cell, struct table *t)
@@ -107,7 +111,7 @@ static void print_table(const struct trace_table *from, struct arena *tmp, struc
 	for (size_t row = 0; row < n_rows && row < TABLE_ROWS; row++)
 		for (size_t i = 0; i < n_columns; i++)
 			add_cell(&from->cells[row * from->n_columns + i], &t);
-	print_indented("- ", from->name, out);
+	trace_indented("- ", from->name, out);
 	table_print(&t, out);
 }
 
@@ -133,7 +137,7 @@ static void print_found(const struct trace_run *r, const struct report_trace_opt
         struct arena *tmp, struct buf *out)
 {
 	const struct trace_finding **list;
-	size_t n = pick(r, TRACE_FOUND, tmp, &list);
+	size_t n = pick(r, TRACE_FOUND, options->all, tmp, &list);
 	for (size_t i = 0; i < n; i++) {
 		const struct trace_finding *f = list[i];
 		if (i < FINDINGS_SHOWN || options->all)
@@ -144,7 +148,7 @@ static void print_found(const struct trace_run *r, const struct report_trace_opt
 		if (i >= FINDINGS_SHOWN && !options->all)
 			continue;
 		if (f->advice)
-			print_indented("> ", f->advice, out);
+			trace_indented("> ", f->advice, out);
 		print_facts(f, options->all, tmp, out);
 		for (size_t k = 0; options->all && k < f->n_tables; k++)
 			print_table(f->tables[k], tmp, out);
@@ -157,7 +161,7 @@ static void print_rest(const struct trace_run *r, enum trace_finding_state state
 {
 	AUTO(auto_buf) struct buf line = { 0 };
 	const struct trace_finding **list;
-	size_t n = pick(r, state, tmp, &list);
+	size_t n = pick(r, state, all, tmp, &list);
 	if (n == 0)
 		return;
 	buf_add_char(out, '\n');
@@ -170,7 +174,7 @@ static void print_rest(const struct trace_run *r, enum trace_finding_state state
 		const char *text =
 		        why ? arena_printf(tmp, _("%s (%s)"), list[i]->id, why) : list[i]->id;
 		if (all) {
-			print_indented("- ", text, out);
+			trace_indented("- ", text, out);
 			print_facts(list[i], true, tmp, out);
 			continue;
 		}

@@ -4,112 +4,14 @@
 #include "base/units.h"
 #include "base/utf8.h"
 
+#include <ctype.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Device time that is idle below this share leaves the kernels as the limit; from the second on
- * the idle time comes first. Between them both are said. */
-#define IDLE_LITTLE 0.1
 /* Wide enough to show 2 %, narrow enough for what stands beside it. */
-enum { BAR_COLUMNS = 40, DEVICES_SHOWN = 8, MANY_DEVICES = 2 };
+enum { BAR_COLUMNS = 40, DEVICES_SHOWN = 8, VERDICTS_SHOWN = 3 };
 
 /* ---- the verdict ---- */
-
-struct device_sum {
-	int64_t span_ns, busy_ns, idle_ns;
-	const struct trace_gap_sum *cause; /* of most idle time; NULL: none */
-	int64_t cause_ns;
-};
-
-static void sum_causes(const struct trace_run *r, struct device_sum *sum)
-{
-	for (size_t k = 0; r->n_devices && k < r->devices[0].n_gap_sums; k++) {
-		int64_t total_ns = 0;
-		for (size_t i = 0; i < r->n_devices; i++)
-			total_ns += r->devices[i].gap_sums[k].total_ns;
-		sum->idle_ns += total_ns;
-		if (total_ns > sum->cause_ns) {
-			sum->cause = &r->devices[0].gap_sums[k];
-			sum->cause_ns = total_ns;
-		}
-	}
-}
-
-static struct device_sum sum_devices(const struct trace_run *r)
-{
-	struct device_sum sum = { 0 };
-	for (size_t i = 0; i < r->n_devices; i++) {
-		sum.span_ns += r->devices[i].span_ns;
-		sum.busy_ns += r->devices[i].busy_ns;
-	}
-	sum_causes(r, &sum);
-	return sum;
-}
-
-/* Why device time was idle; the last percentage is of the idle time. */
-static const struct {
-	const char *cause, *one, *several;
-} causes[] = {
-	{ "host",
-	        N_("The device is idle for %s of the %s between its first and its last operation: "
-	           "in %s of that time the host had not yet launched the next work."),
-	        N_("The devices are idle for %s of their %s together: in %s of that time the host "
-	           "had not yet launched the next work.") },
-	{ "sync",
-	        N_("The device is idle for %s of the %s between its first and its last operation: "
-	           "in %s of that time the host had first waited for the device, and launched the "
-	           "next work only then."),
-	        N_("The devices are idle for %s of their %s together: in %s of that time the host "
-	           "had first waited for a device, and launched the next work only then.") },
-	{ "allocation",
-	        N_("The device is idle for %s of the %s between its first and its last operation: "
-	           "in %s of that time the host took or gave back memory of the device."),
-	        N_("The devices are idle for %s of their %s together: in %s of that time the host "
-	           "took or gave back memory of a device.") },
-	{ "queued",
-	        N_("The device is idle for %s of the %s between its first and its last operation: "
-	           "in %s of that time the next work had been launched, and had not begun."),
-	        N_("The devices are idle for %s of their %s together: in %s of that time the next "
-	           "work had been launched, and had not begun.") },
-	{ "unknown",
-	        N_("The device is idle for %s of the %s between its first and its last operation; "
-	           "for %s of that time the trace does not tell what launched the next work."),
-	        N_("The devices are idle for %s of their %s together; for %s of that time the "
-	           "trace does not tell what launched the next work.") },
-};
-
-static const char *idle_sentence(
-        const struct trace_run *r, const struct device_sum *sum, struct arena *tmp)
-{
-	char idle[LAYOUT_NUMBER], cause[LAYOUT_NUMBER], span[UNITS_TEXT];
-	trace_percent(1 - (double)sum->busy_ns / (double)sum->span_ns, idle);
-	trace_percent((double)sum->cause_ns / (double)sum->idle_ns, cause);
-	units_duration((double)sum->span_ns, span);
-	for (size_t i = 0; i < ARRAY_LEN(causes); i++)
-		if (strcmp(causes[i].cause, sum->cause->cause) == 0)
-			return arena_printf(tmp,
-			        _(r->n_devices < MANY_DEVICES ? causes[i].one : causes[i].several),
-			        idle, span, cause);
-	return NULL;
-}
-
-static const char *busy_sentence(
-        const struct trace_run *r, const struct device_sum *sum, struct arena *tmp)
-{
-	char busy[LAYOUT_NUMBER], span[UNITS_TEXT];
-	trace_percent((double)sum->busy_ns / (double)sum->span_ns, busy);
-	units_duration((double)sum->span_ns, span);
-	if (r->n_devices < MANY_DEVICES)
-		return arena_printf(tmp,
-		        _("The device is busy for %s of the %s between its first and its last "
-		          "operation: the work itself is the limit, not how it is launched."),
-		        busy, span);
-	return arena_printf(tmp,
-	        _("The devices are busy for %s of their %s together: the work itself is the limit, "
-	          "not how it is launched."),
-	        busy, span);
-}
 
 static const struct trace_grouping *classes_of(const struct trace_run *r)
 {
@@ -187,27 +89,51 @@ static bool has_findings(const struct trace_run *r)
 	return false;
 }
 
+/* A finding's sentence as the first of a paragraph. */
+static const char *begun(const char *text, struct arena *tmp)
+{
+	char *copy = arena_strdup(tmp, text);
+	copy[0] = (char)toupper((unsigned char)copy[0]);
+	return copy;
+}
+
+/* What the analysis of the device's time says of each file; returns how many it spoke of. */
+static int device_verdicts(const struct trace_run *r, struct arena *tmp, struct buf *out)
+{
+	const char *classes = r->n_files == 1 ? class_sentence(r, tmp) : NULL;
+	int n = 0;
+	for (size_t i = 0; i < r->n_findings; i++) {
+		const struct trace_finding *f = &r->findings[i];
+		if (strcmp(f->id, TRACE_VERDICT_ID) != 0 || !f->text || n == VERDICTS_SHOWN)
+			continue;
+		const char *text = begun(f->text, tmp);
+		if (r->n_files > 1)
+			text = arena_printf(
+			        tmp, _("%s: %s"), trace_base_name(r->files[f->file].path), f->text);
+		text = arena_printf(tmp, _("%s."), text);
+		if (classes)
+			text = arena_printf(tmp, _("%s %s"), text, classes);
+		layout_wrap(out, text, 0, 0);
+		if (f->state == TRACE_FOUND && f->advice)
+			trace_indented("> ", f->advice, out);
+		n++;
+	}
+	return n;
+}
+
 void trace_verdict(const struct trace_run *r, struct arena *tmp, struct buf *out)
 {
-	struct device_sum sum = sum_devices(r);
-	double idle_ratio = sum.span_ns > 0 ? 1 - (double)sum.busy_ns / (double)sum.span_ns : 0;
-	const char *classes = class_sentence(r, tmp);
-	const char *text = NULL;
-	if (r->n_devices && sum.cause && idle_ratio >= IDLE_LITTLE)
-		text = idle_sentence(r, &sum, tmp);
-	else if (r->n_devices && sum.span_ns > 0)
-		text = busy_sentence(r, &sum, tmp);
-	else if (first_of(r, "cpu_op"))
-		text = host_sentence(r, tmp);
-	else if (!has_findings(r))
-		text = arena_printf(tmp,
-		        _("Nothing in the trace is known as work of a device or as an operator: of "
-		          "its %lld events only their times can be told."),
-		        (long long)events_of(r));
-	if (text && classes)
-		text = arena_printf(tmp, _("%s %s"), text, classes);
-	if (text)
-		layout_wrap(out, text, 0, 0);
+	if (device_verdicts(r, tmp, out) > 0)
+		return;
+	if (first_of(r, "cpu_op"))
+		layout_wrap(out, host_sentence(r, tmp), 0, 0);
+	else if (r->n_devices == 0 && !has_findings(r))
+		layout_wrap(out,
+		        arena_printf(tmp,
+		                _("Nothing in the trace is known as work of a device or as an "
+		                  "operator: of its %lld events only their times can be told."),
+		                (long long)events_of(r)),
+		        0, 0);
 }
 
 /* ---- devices ---- */
