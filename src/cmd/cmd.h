@@ -10,6 +10,7 @@ int cmd_diagnose(int argc, char **argv);
 int cmd_log(int argc, char **argv);
 int cmd_records(int argc, char **argv);
 int cmd_trace(int argc, char **argv);
+int cmd_trace_diff(int argc, char **argv);
 int cmd_watch(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 

@@ -210,6 +210,8 @@ static bool trace_files(const struct trace_call *call, const struct opt_list *ar
 
 int cmd_trace(int argc, char **argv)
 {
+	if (argc > 0 && strcmp(argv[0], "diff") == 0)
+		return cmd_trace_diff(argc - 1, argv + 1);
 	struct arena run = { 0 };
 	struct trace_command command = { .step = -1, .from_ns = TRACE_NONE, .to_ns = TRACE_NONE };
 	struct cmd_common common;
