@@ -11,6 +11,7 @@
 /* From the exact to the general: the first that recognises the file reads it. */
 const struct trace_reader *const trace_readers[] = {
 	&nsys_sqlite_reader,
+	&nsys_stats_reader,
 	&ncu_reader,
 	&rocprof_json_reader,
 	&rocprof_csv_reader,

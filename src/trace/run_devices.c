@@ -264,6 +264,29 @@ static void add_copies(struct run_sums *s, const struct timeline *t, struct trac
 	}
 }
 
+/* Of summaries: how large each copy was, and from which memory, they do not tell. */
+static void add_copy_summaries(struct run_sums *s, const struct timeline *t, struct trace_run *ret)
+{
+	for (size_t i = 0; i < t->n_summaries; i++) {
+		const struct summary_row *row = &t->summaries[i];
+		int64_t bytes = row->bytes > 0 ? row->bytes : 0;
+		int64_t total_ns = row->total_ns > 0 ? row->total_ns : 0;
+		if (row->group == GROUP_DEVICE && row->as.kind == DEVICE_MEMCPY) {
+			const struct copy_detail *detail = timeline_copy(t, &row->as);
+			struct trace_copy *to =
+			        copy_row(s, timeline_name_of(t, detail ? detail->kind_name : 0));
+			to->calls += row->calls;
+			to->total_ns = add_held(to->total_ns, total_ns);
+			to->bytes = add_held(to->bytes, bytes);
+			to->unknown_bytes_calls += row->bytes < 0 ? row->calls : 0;
+		} else if (row->group == GROUP_DEVICE && row->as.kind == DEVICE_MEMSET) {
+			ret->memsets += row->calls;
+			ret->memset_ns = add_held(ret->memset_ns, total_ns);
+			ret->memset_bytes = add_held(ret->memset_bytes, bytes);
+		}
+	}
+}
+
 enum { MAX_DEVICE_TYPES = 32 }; /* more are damage; they share the last row */
 
 static struct trace_memory *memory_row(struct run_sums *s, int64_t device_type)
@@ -303,6 +326,7 @@ void run_sums_add(struct run_sums *s, const struct trace_view *v, struct trace_r
 	add_links(s, v, &ret->links);
 	add_fill(v, &ret->fill);
 	add_copies(s, v->t, ret);
+	add_copy_summaries(s, v->t, ret);
 	add_memory(s, v->t);
 }
 

@@ -218,7 +218,7 @@ static void join_ways(
 		if (s->way->by_class && row->class)
 			name = str_of(kernel_class_names[row->class - 1]);
 		buf_clear(&text);
-		if (s->way->text)
+		if (s->way->text && row->first != NONE32)
 			s->way->text(v, kind, (uint32_t)row->first, &text);
 		uint64_t number = intern_add(&s->texts, name);
 		aggregate_join(&s->by_way[kind],
@@ -269,6 +269,28 @@ static void set_classes(const struct trace_view *v, struct kernel_classes *class
 		rows->rows[i].class = class_of(v, classes, kind, (uint32_t)rows->rows[i].first);
 }
 
+/* What a summary tells without events. It knows of no shapes, streams and steps. */
+static void add_summaries(const struct trace_view *v, struct kernel_classes *classes, int kind,
+        struct aggregate *names)
+{
+	for (size_t i = 0; i < v->t->n_summaries; i++) {
+		const struct summary_row *row = &v->t->summaries[i];
+		if (row->group != kinds[kind].group || row->as.kind != kinds[kind].kind ||
+		        row->total_ns < 0)
+			continue;
+		const struct aggregate_row sum = {
+			.first = NONE32,
+			.class = kind == KIND_KERNEL ? kernel_classes_device(classes, &row->as) + 1u
+			                             : 0,
+			.calls = row->calls,
+			.total_ns = row->total_ns,
+			.self_ns = kinds[kind].has_self ? row->total_ns : 0,
+			.max_ns = row->max_ns,
+		};
+		aggregate_join(names, (uint64_t)row->as.name << 32, &sum);
+	}
+}
+
 static void add_kind(struct run_operators *s, const struct trace_view *v,
         struct kernel_classes *classes, int kind)
 {
@@ -292,6 +314,9 @@ static void add_kind(struct run_operators *s, const struct trace_view *v,
 	count_shapes(v, kind, &shapes);
 	set_classes(v, classes, kind, &names);
 	set_classes(v, classes, kind, &rows);
+	add_summaries(v, classes, kind, &names);
+	if (by_way)
+		add_summaries(v, classes, kind, &rows);
 	join_names(s, v, &names, &s->by_name[kind]);
 	join_names(s, v, &shapes, &s->shapes[kind]);
 	join_ways(s, v, kind, &rows);

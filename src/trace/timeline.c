@@ -45,6 +45,7 @@ void timeline_release(struct timeline *t)
 	free(t->counters);
 	free(t->devices);
 	free(t->launches);
+	free(t->summaries);
 	free(t->lines);
 	tallies_release(&t->categories);
 	tallies_release(&t->rows);
@@ -254,6 +255,14 @@ static struct tally *tallies_find(const struct tallies *list, uint32_t name)
 		if (list->v[i].name == name)
 			return &list->v[i];
 	return NULL;
+}
+
+struct summary_row *timeline_summary(struct timeline *t)
+{
+	t->summaries = room(t->summaries, t->n_summaries, &t->cap_summaries, sizeof *t->summaries);
+	struct summary_row *row = &t->summaries[t->n_summaries++];
+	*row = (struct summary_row){ .calls = -1, .total_ns = -1, .max_ns = -1, .bytes = -1 };
+	return row;
 }
 
 void tallies_add(struct tallies *list, uint32_t name, int64_t n)

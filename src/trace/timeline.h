@@ -220,6 +220,18 @@ struct trace_line {
 };
 enum { LINE_NAMES_MAX = 32 };
 
+/*
+ * What a table of sums tells of one name, where the writer kept no events: the summaries of nsys
+ * stats. It has no place in time, so that what looks at times does not see it.
+ */
+struct summary_row {
+	enum event_group group;
+	struct event as; /* name, kind and detail, as an event would have them */
+	int64_t calls;   /* -1 in all of these: not told */
+	int64_t total_ns, max_ns;
+	int64_t bytes; /* of all calls */
+};
+
 /* Why something of the file is not in the lists. */
 enum loss {
 	LOST_BROKEN, /* not an event: syntax that could not be read; the reader went on behind it */
@@ -262,6 +274,8 @@ struct timeline {
 	size_t n_launches, cap_launches;
 	struct trace_line *lines;
 	size_t n_lines, cap_lines;
+	struct summary_row *summaries;
+	size_t n_summaries, cap_summaries;
 	struct arena arena; /* of the launches' metrics, and the like */
 
 	int64_t base_unix_ns; /* TRACE_NONE: not told */
@@ -314,6 +328,8 @@ void timeline_counter(struct timeline *t, const struct counter_sample *sample);
 /* All numbers TRACE_NONE or -1, to be filled; valid until the next call. */
 struct device_info *timeline_device(struct timeline *t, int64_t id);
 struct profiled_launch *timeline_launch(struct timeline *t);
+/* All numbers -1, the rest 0, to be filled; valid until the next call. */
+struct summary_row *timeline_summary(struct timeline *t);
 /* Zeroed, to be filled; valid until the next call. */
 struct trace_line *timeline_line(struct timeline *t);
 void tallies_add(struct tallies *list, uint32_t name, int64_t n);

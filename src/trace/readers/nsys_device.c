@@ -3,6 +3,7 @@
  * synchronisations, events.
  */
 #include "trace/readers/nsys.h"
+#include "trace/readers/nsys_words.h"
 
 #include <string.h>
 
@@ -89,60 +90,9 @@ static void graph_row(struct nsys *n, const struct nsys_scan *s)
 	timeline_add_checked(n->t, GROUP_DEVICE, &e);
 }
 
-struct copy_word {
-	const char *name;
-	enum copy_kind kind;
-};
-
-/* copyKind. An array is memory of the device. */
-static const struct copy_word copy_words[] = {
-	{ "unknown", COPY_OTHER },
-	{ "HtoD", COPY_HTOD },
-	{ "DtoH", COPY_DTOH },
-	{ "HtoA", COPY_HTOD },
-	{ "AtoH", COPY_DTOH },
-	{ "AtoA", COPY_DTOD },
-	{ "AtoD", COPY_DTOD },
-	{ "DtoA", COPY_DTOD },
-	{ "DtoD", COPY_DTOD },
-	{ "HtoH", COPY_HTOH },
-	{ "PtoP", COPY_PTOP },
-	{ "UVM HtoD", COPY_HTOD },
-	{ "UVM DtoH", COPY_DTOH },
-	{ "UVM DtoD", COPY_DTOD },
-};
-
-struct memory_word {
-	const char *name;
-	enum memory_kind kind;
-};
-
-/* srcKind, dstKind, memKind. */
-static const struct memory_word memory_words[] = {
-	{ "Pageable", MEMORY_PAGEABLE },
-	{ "Pinned", MEMORY_PINNED },
-	{ "Device", MEMORY_DEVICE },
-	{ "Array", MEMORY_DEVICE },
-	{ "Managed", MEMORY_MANAGED },
-	{ "Device Static", MEMORY_DEVICE },
-	{ "Managed Static", MEMORY_MANAGED },
-	{ NULL, MEMORY_UNKNOWN },
-};
-
-enum { N_COPY_WORDS = sizeof copy_words / sizeof *copy_words };
-enum { N_MEMORY_WORDS = sizeof memory_words / sizeof *memory_words };
-
-static const struct copy_word *copy_word_of(const struct nsys_scan *s)
+static const struct nsys_memory_word *memory_at(const struct nsys_scan *s, enum nsys_column column)
 {
-	int64_t kind = nsys_int(s, NSYS_COPY_KIND, 0);
-	return &copy_words[kind > 0 && kind < N_COPY_WORDS ? kind : 0];
-}
-
-static const struct memory_word *memory_word_of(const struct nsys_scan *s, enum nsys_column column)
-{
-	int64_t kind = nsys_int(s, (int)column, N_MEMORY_WORDS - 1);
-	bool known = kind >= 0 && kind < N_MEMORY_WORDS;
-	return &memory_words[known ? kind : N_MEMORY_WORDS - 1];
+	return nsys_memory_word(nsys_int(s, (int)column, -1));
 }
 
 static int64_t bytes_of(const struct nsys_scan *s)
@@ -151,35 +101,14 @@ static int64_t bytes_of(const struct nsys_scan *s)
 	return bytes >= 0 ? bytes : -1;
 }
 
-static void add_copy(struct nsys *n, struct event *e, struct copy_detail *detail)
-{
-	e->name = timeline_name(n->t, buf_str(&n->scratch));
-	e->detail = timeline_detail(n->t, DETAIL_COPY, detail);
-	timeline_add_checked(n->t, GROUP_DEVICE, e);
-}
-
-/* Named as CUPTI's other clients do: "Memcpy HtoD (Pageable -> Device)". */
 static void copy_row(struct nsys *n, const struct nsys_scan *s)
 {
 	struct event e;
 	if (!begin(n, s, &e))
 		return;
-	const struct copy_word *word = copy_word_of(s);
-	const struct memory_word *from = memory_word_of(s, NSYS_SRC_KIND);
-	const struct memory_word *to = memory_word_of(s, NSYS_DST_KIND);
-	struct copy_detail detail;
-	memset(&detail, 0, sizeof detail);
-	detail.bytes = bytes_of(s);
-	detail.kind = word->kind;
-	detail.kind_name = timeline_name(n->t, str_of(word->name));
-	detail.from = from->kind;
-	detail.to = to->kind;
-	e.kind = DEVICE_MEMCPY;
-	buf_clear(&n->scratch);
-	buf_printf(&n->scratch, "Memcpy %s", word->name);
-	if (from->name && to->name)
-		buf_printf(&n->scratch, " (%s -> %s)", from->name, to->name);
-	add_copy(n, &e, &detail);
+	nsys_name_copy(n->t, &e, nsys_copy_word(nsys_int(s, NSYS_COPY_KIND, 0)),
+	        memory_at(s, NSYS_SRC_KIND), memory_at(s, NSYS_DST_KIND), bytes_of(s));
+	timeline_add_checked(n->t, GROUP_DEVICE, &e);
 }
 
 static void memset_row(struct nsys *n, const struct nsys_scan *s)
@@ -187,18 +116,8 @@ static void memset_row(struct nsys *n, const struct nsys_scan *s)
 	struct event e;
 	if (!begin(n, s, &e))
 		return;
-	const struct memory_word *to = memory_word_of(s, NSYS_MEM_KIND);
-	struct copy_detail detail;
-	memset(&detail, 0, sizeof detail);
-	detail.bytes = bytes_of(s);
-	detail.kind = COPY_OTHER;
-	detail.to = to->kind;
-	e.kind = DEVICE_MEMSET;
-	buf_clear(&n->scratch);
-	buf_add_c(&n->scratch, "Memset");
-	if (to->name)
-		buf_printf(&n->scratch, " (%s)", to->name);
-	add_copy(n, &e, &detail);
+	nsys_name_memset(n->t, &e, memory_at(s, NSYS_MEM_KIND), bytes_of(s));
+	timeline_add_checked(n->t, GROUP_DEVICE, &e);
 }
 
 struct sync_word {

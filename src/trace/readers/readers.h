@@ -11,6 +11,7 @@ extern const struct trace_reader kineto_reader;
 extern const struct trace_reader llama_opencl_reader;
 extern const struct trace_reader ncu_reader;
 extern const struct trace_reader nsys_sqlite_reader;
+extern const struct trace_reader nsys_stats_reader;
 extern const struct trace_reader ort_reader;
 extern const struct trace_reader rocprof_csv_reader;
 extern const struct trace_reader rocprof_json_reader;
