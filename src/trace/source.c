@@ -73,6 +73,16 @@ void source_close(struct source *s)
 	*s = (struct source){ .fd = -1 };
 }
 
+bool source_is_text(const struct source *s)
+{
+	/* Formats that are not text have a NUL among their first bytes, and no such bracket. */
+	enum { BEGINNING_BYTES = 64 };
+	size_t n = s->head.len < BEGINNING_BYTES ? s->head.len : BEGINNING_BYTES;
+	if (n == 0)
+		return false;
+	return *s->head.s == '{' || *s->head.s == '[' || !memchr(s->head.s, '\0', n);
+}
+
 static size_t read_plain(int fd, char *out, size_t n)
 {
 	size_t done = 0;

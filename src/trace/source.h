@@ -30,6 +30,11 @@ struct source {
 /* Opens and looks at the head. ERR_INPUT for what is empty or not a regular file. */
 bool source_open(struct source *s, const char *path, struct err *err) NODISCARD;
 void source_close(struct source *s);
+/*
+ * Whether it begins like text, whatever is damaged further on: blocks of zeros are what a full disk
+ * or a crash leaves in the middle of a file.
+ */
+bool source_is_text(const struct source *s);
 
 /*
  * Reading piece by piece: from the beginning, then up to n unpacked bytes; fewer only at the end. A

@@ -143,7 +143,7 @@ static const struct chrome_dialect chrome_dialect = {
 static bool recognises(const struct source *source)
 {
 	struct str head = source->head;
-	if (head.len == 0 || memchr(head.s, '\0', head.len))
+	if (!source_is_text(source))
 		return false;
 	return str_find(head, STR("\"ph\"")) >= 0 || str_find(head, STR("\"traceEvents\"")) >= 0;
 }

@@ -667,7 +667,7 @@ static const struct str marks[] = {
 static bool recognises(const struct source *source)
 {
 	struct str head = source->head;
-	if (!head.len || memchr(head.s, '\0', head.len))
+	if (!source_is_text(source))
 		return false; /* a binary format that holds such names */
 	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
 		if (str_find(head, marks[i]) >= 0)

@@ -286,9 +286,10 @@ static bool recognises(const struct source *source)
 {
 	static const struct str marks[] = { STR_INIT("\"highres-ticks\""),
 		STR_INIT("\"/device:GPU:"), STR_INIT("\"/device:TPU:"), STR_INIT("\"/host:CPU\"") };
+	if (!source_is_text(source) || str_find(source->head, STR("\"ph\"")) < 0)
+		return false;
 	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
-		if (str_find(source->head, marks[i]) >= 0 &&
-		        str_find(source->head, STR("\"ph\"")) >= 0)
+		if (str_find(source->head, marks[i]) >= 0)
 			return true;
 	return false;
 }
