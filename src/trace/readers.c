@@ -55,6 +55,8 @@ bool trace_read_file(const char *path, struct timeline *t, struct err *err)
 		timeline_init(t, path, reader->name);
 		ok = reader->read(&source, t, err);
 		t->truncated |= source.damaged;
+		if (ok)
+			timeline_drop_duplicates(t);
 	} else {
 		ok = err_set(
 		        err, ERR_INPUT, _("'%s' is no trace of a profiler that is known"), path);

@@ -357,6 +357,12 @@ struct timeline_run {
 void timeline_join(struct timeline *t, struct timeline *const *parts, size_t n_parts,
         const struct timeline_run *runs, size_t n_runs);
 
+/*
+ * Drops device work and calls that are there twice: the same start, duration, name, track and link.
+ * Costs a pass where each track is in order, as nearly always.
+ */
+void timeline_drop_duplicates(struct timeline *t);
+
 /* A kernel_detail that tells nothing: numbers -1. */
 struct kernel_detail kernel_detail_none(void);
 struct operator_detail operator_detail_none(void);

@@ -248,6 +248,35 @@ static void times_that_cannot_be_true_are_counted_and_in_no_list(void)
 	check_all(cases, ARRAY_LEN(cases));
 }
 
+#define LINKED(cat, name, ts, correlation)                                                         \
+	"{\"ph\":\"X\",\"cat\":\"" cat "\",\"name\":\"" name "\",\"pid\":0,\"tid\":7,\"ts\":" ts   \
+	",\"dur\":2,\"args\":{\"correlation\":" correlation "}}"
+
+static void work_that_is_there_twice_counts_once(void)
+{
+	static const struct damage cases[] = {
+		{ "a piece of the file twice",
+		        HEAD LINKED("kernel", "k", "1", "5") "," LINKED("cuda_runtime", "l", "0",
+		                "5") "," LINKED("kernel", "m", "4", "6") "," LINKED("kernel", "k",
+		                "1", "5") "," LINKED("cuda_runtime", "l", "0", "5") TAIL,
+		        "k@1000+2000 m@4000+2000 l@0+2000", "duplicate=2", false },
+		{ "one graph, many kernels",
+		        HEAD LINKED("kernel", "k", "1", "5") "," LINKED("kernel", "k", "3", "5")
+		                TAIL,
+		        "k@1000+2000 k@3000+2000", "", false },
+		{ "the same time on one stream, launched twice",
+		        HEAD LINKED("kernel", "k", "1", "5") "," LINKED("kernel", "k", "1", "6")
+		                TAIL,
+		        "k@1000+2000 k@1000+2000", "", false },
+		{ "work without a launch",
+		        HEAD KERNEL("k", "1", "2") "," KERNEL("k", "1", "2") TAIL,
+		        "k@1000+2000 k@1000+2000", "", false },
+		{ "operators that are alike", HEAD A "," A TAIL, "a@1000+2000 a@1000+2000", "",
+		        false },
+	};
+	check_all(cases, ARRAY_LEN(cases));
+}
+
 #define DEVICE_EVENT(args)                                                                         \
 	HEAD "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":7,\"ts\":1,"       \
 	     "\"dur\":2,\"args\":{" args "}}" TAIL
@@ -393,6 +422,7 @@ int main(void)
 	TAP_RUN(names_are_read_however_they_are_written);
 	TAP_RUN(broken_syntax_costs_the_event_that_it_is_in);
 	TAP_RUN(times_that_cannot_be_true_are_counted_and_in_no_list);
+	TAP_RUN(work_that_is_there_twice_counts_once);
 	TAP_RUN(other_numbers_that_do_not_fit_leave_the_event);
 	TAP_RUN(a_file_that_is_cut_anywhere_gives_its_whole_events);
 	TAP_RUN(a_byte_that_is_wrong_costs_two_events_at_most);
