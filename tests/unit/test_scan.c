@@ -56,8 +56,7 @@ static struct timeline read_way(struct str text, const struct scan_way *way)
 	CHECK(write(fd, text.s, text.len) == (ssize_t)text.len);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	timeline_init(&t, "trace", "test");
-	CHECK(source_open(&source, path, &err) &&
-	        scan_read(&source, &all_events, way, &t, &err));
+	CHECK(source_open(&source, path, &err) && scan_read(&source, &all_events, way, &t, &err));
 	source_close(&source);
 	close(fd);
 	return t;
@@ -177,8 +176,8 @@ static void escapes_are_resolved_and_unknown_ones_left(void)
 
 static void members_and_elements_are_walked(void)
 {
-	struct chrome_members m = chrome_members_of(
-	        STR(" { \"a\" : 1 ,, \"b\":\"x\\\"y\",\"c\":[1,{\"d\":\"]}\"}] \"e\":NaN,\"f\":} "));
+	struct chrome_members m = chrome_members_of(STR(
+	        " { \"a\" : 1 ,, \"b\":\"x\\\"y\",\"c\":[1,{\"d\":\"]}\"}] \"e\":NaN,\"f\":} "));
 	static const struct {
 		const char *key, *value;
 	} want[] = { { "a", "1" }, { "b", "x\\\"y" }, { "c", "[1,{\"d\":\"]}\"}]" }, { "e", "NaN" },
@@ -241,7 +240,8 @@ static void every_way_to_scan_bytes_gives_the_same(void)
 			same &= skip_in_two(ops[i], text, cut, &got) == at;
 			same &= got.broken == want.broken;
 			if (at < 0 && !want.broken)
-				same &= got.depth == want.depth && got.in_string == want.in_string &&
+				same &= got.depth == want.depth &&
+				        got.in_string == want.in_string &&
 				        got.escaped == want.escaped && got.closed == want.closed;
 			same &= ops[i]->quote(text.s + cut, text.s + n) == quote;
 		}
@@ -264,7 +264,8 @@ struct document {
 #define E(name) "{\"ph\":\"X\",\"name\":\"" name "\",\"ts\":1,\"dur\":1}"
 
 static const struct document documents[] = {
-	{ "{\"a\":1,\"traceEvents\":[" E("1") "," E("2") "],\"b\":\"x\"}", "1 2 ", "a b ", 0, false },
+	{ "{\"a\":1,\"traceEvents\":[" E("1") "," E("2") "],\"b\":\"x\"}", "1 2 ", "a b ", 0,
+	        false },
 	{ "\xEF\xBB\xBF {\"traceEvents\":[" E("1") "]}", "1 ", "", 0, false },
 	{ "[" E("1") "," E("2") "]", "1 2 ", "", 0, false },
 	{ "[" E("1") "," E("2") ",", "1 2 ", "", 0, true },
@@ -278,23 +279,26 @@ static const struct document documents[] = {
 	{ "[" E("1") "]\0\0\0\0", "1 ", "", 0, false },
 	{ "[" E("1") ",{\"ph\":\"X\",\"name\":\"tw", "1 ", "", 1, true },
 	{ "{\"traceEvents\":[" E("1") "}", "1 ", "", 0, false },
-	{ "{\"s\":{\"a\":[1,\"]\"]},\"traceEvents\":[" E("1") "],\"t\":[[]]}", "1 ", "s t ", 0, false },
+	{ "{\"s\":{\"a\":[1,\"]\"]},\"traceEvents\":[" E("1") "],\"t\":[[]]}", "1 ", "s t ", 0,
+	        false },
 	/* An unescaped quote, a lost one, a lost brace, a lost comma, a bare word. */
 	{ "[" E("1") "," E("a\"b") "," E("2") "]", "1 2 ", "", 1, false },
 	{ "[" E("1") ",{\"ph\":\"X\",\"name\":\"b,\"ts\":1}," E("2") "]", "1 2 ", "", 1, false },
 	{ "[" E("1") ",{\"ph\":\"X\",\"name\":\"b\",\"ts\":1," E("2") "]", "1 2 ", "", 1, false },
 	{ "[" E("1") ",{\"ph\":\"X\" \"name\":\"2\"}," E("3") "]", "1 2 3 ", "", 0, false },
 	{ "[" E("1") ",oops," E("2") "]", "1 2 ", "", 1, false },
-	{ "[" E("1") ",{\"name\":\"2\",\"dur\":N/A,\"args\":{\"a\":NaN}}," E("3") "]", "1 2 3 ", "", 0,
-	        false },
+	{ "[" E("1") ",{\"name\":\"2\",\"dur\":N/A,\"args\":{\"a\":NaN}}," E("3") "]", "1 2 3 ", "",
+	        0, false },
 	/* What is inside of the arguments is no event. */
-	{ "[" E("1") ",{\"ph\":\"M\",\"name\":\"2\",\"args\":{\"name\":\"no\"}}]", "1 2 ", "", 0, false },
-	{ "[" E("1") ",{\"ph\":\"M\",\"name\":\"2\",\"args\":{\"a\":[{\"ph\":\"X\"}]}}]", "1 2 ", "", 0,
+	{ "[" E("1") ",{\"ph\":\"M\",\"name\":\"2\",\"args\":{\"name\":\"no\"}}]", "1 2 ", "", 0,
 	        false },
+	{ "[" E("1") ",{\"ph\":\"M\",\"name\":\"2\",\"args\":{\"a\":[{\"ph\":\"X\"}]}}]", "1 2 ",
+	        "", 0, false },
 	/* Two documents, as when a process appends. */
 	{ "{\"traceEvents\":[" E("1") "]}\n{\"traceEvents\":[" E("2") "]}", "1 2 ", "", 0, false },
 	/* A quote that is not escaped, inside of arguments that are skipped. */
-	{ "[{\"ph\":\"X\",\"name\":\"1\",\"args\":{\"a\":\"b\"c\"}}," E("2") "]", "2 ", "", 1, false },
+	{ "[{\"ph\":\"X\",\"name\":\"1\",\"args\":{\"a\":\"b\"c\"}}," E("2") "]", "2 ", "", 1,
+	        false },
 };
 
 static bool names_are(const struct timeline *t, enum event_group g, const char *want)
@@ -360,14 +364,15 @@ static void make_document(struct rng *rng, int n, struct buf *text)
 {
 	static const char *const between[] = { ", ", ",\n    ", "," };
 	const char *comma = between[rng_below(rng, 3)];
-	buf_add_c(text, "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0}], \"traceEvents\": [");
+	buf_add_c(text,
+	        "{\"schemaVersion\": 1, \"deviceProperties\": [{\"id\": 0}], \"traceEvents\": [");
 	for (int i = 0; i < n; i++) {
 		buf_printf(text, "%s{\"ph\": \"X\"%s\"name\": \"n%d\\\\%s\"%s\"dur\": %d.%03d",
 		        i ? comma : "", comma, i % 17, rng_below(rng, 8) ? "" : "\\\"q", comma, i,
 		        i % 1000);
 		if (rng_below(rng, 2))
-			buf_printf(text, "%s\"args\": {\"name\": \"{%d\", \"dims\": [[1, %d], []]}", comma,
-			        i, i);
+			buf_printf(text, "%s\"args\": {\"name\": \"{%d\", \"dims\": [[1, %d], []]}",
+			        comma, i, i);
 		buf_add_c(text, "}");
 	}
 	buf_add_c(text, "], \"traceName\": \"x\"}\n");
@@ -413,7 +418,8 @@ static void threads_and_blocks_change_nothing(void)
 			struct timeline got = read_way(buf_str(&text), &ways[i]);
 			const char *difference = timeline_difference(&want, &got);
 			if (!CHECK(!difference))
-				printf("#   %s differ in round %d, way %zu\n", difference, round, i);
+				printf("#   %s differ in round %d, way %zu\n", difference, round,
+				        i);
 			timeline_release(&got);
 		}
 		timeline_release(&want);

@@ -26,7 +26,8 @@ static inline bool same_tracks(struct timeline_pair p, uint32_t a, uint32_t b)
 	       same_names(p, x->label, y->label);
 }
 
-static inline bool same_kernels(struct timeline_pair p, const struct event *x, const struct event *y)
+static inline bool same_kernels(
+        struct timeline_pair p, const struct event *x, const struct event *y)
 {
 	const struct kernel_detail *a = timeline_kernel(p.a, x), *b = timeline_kernel(p.b, y);
 	return memcmp(a, b, offsetof(struct kernel_detail, op)) == 0 &&
@@ -36,8 +37,8 @@ static inline bool same_kernels(struct timeline_pair p, const struct event *x, c
 static inline bool same_copies(struct timeline_pair p, const struct event *x, const struct event *y)
 {
 	const struct copy_detail *a = timeline_copy(p.a, x), *b = timeline_copy(p.b, y);
-	return a->bytes == b->bytes && a->kind == b->kind && a->from == b->from &&
-	       a->to == b->to && same_names(p, a->kind_name, b->kind_name);
+	return a->bytes == b->bytes && a->kind == b->kind && a->from == b->from && a->to == b->to &&
+	       same_names(p, a->kind_name, b->kind_name);
 }
 
 static inline bool same_operators(

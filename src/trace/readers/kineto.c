@@ -662,6 +662,7 @@ static const struct str marks[] = {
 	STR_INIT("\"gpu_memcpy\""),
 	STR_INIT("\"ac2g\""),
 	STR_INIT("\"Trace name\""),
+	STR_INIT("\"external ts\""),
 };
 
 static bool recognises(const struct source *source)
