@@ -87,7 +87,7 @@ struct trace_copy {
 	struct str kind; /* "HtoD", ... */
 	int64_t calls, total_ns;
 	int64_t bytes; /* known ones only */
-	int64_t small; /* calls below 64 KiB, an unknown size among them */
+	int64_t small; /* calls below 64 KiB, an unknown size among them; -1: cannot be told */
 	int64_t unknown_bytes_calls;
 	int64_t pageable; /* calls with pageable host memory; -1: the trace cannot tell */
 };

@@ -282,7 +282,7 @@ static void put_copies(struct json *j, const struct trace_run *r)
 		json_put_int(j, "calls", c->calls);
 		put_us(j, "total_us", c->total_ns);
 		json_put_int(j, "bytes", c->bytes);
-		json_put_int(j, "under_64kib", c->small);
+		put_count(j, "under_64kib", c->small);
 		json_put_int(j, "calls_of_unknown_size", c->unknown_bytes_calls);
 		put_count(j, "pageable", c->pageable);
 		json_object_close(j);

@@ -193,6 +193,15 @@ static const char *copy_rate(const struct trace_copy *c, char out[LAYOUT_NUMBER]
 	return layout_number(rate, out);
 }
 
+/* Below 0: the trace cannot tell. */
+static void count_cell(struct table *t, int64_t n)
+{
+	if (n >= 0)
+		table_cell(t, "%lld", (long long)n);
+	else
+		table_cell(t, "-");
+}
+
 static void print_copies(const struct trace_run *r, struct arena *tmp, struct buf *out)
 {
 	struct table t;
@@ -212,11 +221,8 @@ static void print_copies(const struct trace_run *r, struct arena *tmp, struct bu
 		table_cell(&t, "%s", units_duration((double)c->total_ns, time));
 		table_cell(&t, "%s", is_known ? units_size((double)c->bytes, size) : "-");
 		table_cell(&t, "%s", copy_rate(c, rate));
-		table_cell(&t, "%lld", (long long)c->small);
-		if (c->pageable >= 0)
-			table_cell(&t, "%lld", (long long)c->pageable);
-		else
-			table_cell(&t, "-");
+		count_cell(&t, c->small);
+		count_cell(&t, c->pageable);
 	}
 	buf_add_char(out, '\n');
 	table_print(&t, out);

@@ -73,6 +73,24 @@ static const char *host_sentence(const struct trace_run *r, struct arena *tmp)
 	        span, trace_percent(top->ratio, ratio), name.s);
 }
 
+/* Summaries of a profiler: names and times, but nothing of when. */
+static bool holds_sums_only(const struct trace_run *r)
+{
+	for (size_t i = 0; i < r->n_files; i++)
+		if (r->files[i].span_ns >= 0)
+			return false;
+	return r->n_operators > 0;
+}
+
+static const char *sums_sentence(const struct trace_run *r, struct arena *tmp)
+{
+	const char *classes = class_sentence(r, tmp);
+	const char *text = _("The file holds sums without times: it tells what took the time, but "
+	                     "neither gaps nor their causes. For those record a timeline (nsys "
+	                     "export --type sqlite).");
+	return classes ? arena_printf(tmp, _("%s %s"), text, classes) : text;
+}
+
 static int64_t events_of(const struct trace_run *r)
 {
 	int64_t n = 0;
@@ -127,6 +145,8 @@ void trace_verdict(const struct trace_run *r, struct arena *tmp, struct buf *out
 		return;
 	if (first_of(r, "cpu_op"))
 		layout_wrap(out, host_sentence(r, tmp), 0, 0);
+	else if (holds_sums_only(r))
+		layout_wrap(out, sums_sentence(r, tmp), 0, 0);
 	else if (r->n_devices == 0 && !has_findings(r))
 		layout_wrap(out,
 		        arena_printf(tmp,

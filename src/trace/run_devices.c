@@ -238,7 +238,7 @@ static void add_copy(struct run_sums *s, const struct timeline *t, const struct 
 	row->calls++;
 	row->total_ns = add_held(row->total_ns, e->dur_ns);
 	row->bytes = add_held(row->bytes, bytes > 0 ? bytes : 0);
-	row->small += bytes < SMALL_COPY_BYTES;
+	row->small += row->small >= 0 && bytes < SMALL_COPY_BYTES;
 	row->unknown_bytes_calls += bytes < 0;
 	if (!detail || (detail->from == MEMORY_UNKNOWN && detail->to == MEMORY_UNKNOWN))
 		return;
@@ -276,6 +276,7 @@ static void add_copy_summaries(struct run_sums *s, const struct timeline *t, str
 			struct trace_copy *to =
 			        copy_row(s, timeline_name_of(t, detail ? detail->kind_name : 0));
 			to->calls += row->calls;
+			to->small = -1;
 			to->total_ns = add_held(to->total_ns, total_ns);
 			to->bytes = add_held(to->bytes, bytes);
 			to->unknown_bytes_calls += row->bytes < 0 ? row->calls : 0;

@@ -56,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	need(fd >= 0 && write(fd, data, size) == (ssize_t)size);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	read_with(&nsys_sqlite_reader, path, size);
+	read_with(&nsys_stats_reader, path, size);
 	close(fd);
 	return 0;
 }
