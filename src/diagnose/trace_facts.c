@@ -18,7 +18,7 @@ struct trace_rule {
 };
 
 static const struct trace_rule rules[] = {
-	{ "launch_bound", "launch_bound", "host_gap_ratio", "host_gap_ratio", "G9" },
+	{ "launch_bound", "launch_bound", "launch_gap_ratio", "launch_gap_ratio", "G9" },
 	{ "op_cpu_fallback", "cpu_fallback", "cpu_fallback_ratio", "cpu_fallback_ratio", "G1" },
 	{ "layout_copies", "reshapes_casts", "layout_ratio", "layout_ratio", "G1" },
 	{ "unfused_graph", "fusible_chains", "elementwise_norm_ratio", "fusible_ratio", "G8" },

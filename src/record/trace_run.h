@@ -96,9 +96,9 @@ struct trace_steps {
 	const char *source; /* "profiler_step", ...; "none" */
 	int64_t n;
 	double mean_ns, median_ns; /* NAN: none */
-	double gap_mean_ns; /* device idle between two steps; NAN: fewer than two steps, no device
-	                     */
-	double gap_ratio;   /* that, of the time from start to start */
+	double gap_mean_ns;    /* first device idle between two steps; NAN: fewer than two steps, no
+	                          device */
+	double gap_ratio;      /* the sum, of the time from its first work in a step to its last */
 	int64_t *durations_ns; /* [n] */
 };
 

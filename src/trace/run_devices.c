@@ -1,5 +1,7 @@
 #include "trace/run_parts.h"
 
+#include "stats/select.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,19 +104,6 @@ void run_devices(const struct trace_view *v, size_t file, struct arena *run, str
 
 /* ---- steps ---- */
 
-/* Idle time of the first device outside all steps, but after the first and before the last. */
-static int64_t idle_between(const struct trace_view *v)
-{
-	int64_t first_ns = v->steps[0].start_ns, last_ns = v->steps[v->n_steps - 1].end_ns;
-	int64_t sum_ns = 0;
-	for (size_t i = 0; i < v->devices[0].n_gaps; i++) {
-		const struct gap *g = &v->devices[0].gaps[i];
-		if (g->between_steps && g->start_ns >= first_ns && g->end_ns <= last_ns)
-			sum_ns += g->end_ns - g->start_ns;
-	}
-	return sum_ns;
-}
-
 void run_steps(const struct trace_view *v, struct arena *run, struct trace_run *ret)
 {
 	struct trace_steps *s = &ret->steps;
@@ -130,13 +119,14 @@ void run_steps(const struct trace_view *v, struct arena *run, struct trace_run *
 		sum_ns += (double)s->durations_ns[i];
 	}
 	s->mean_ns = sum_ns / (double)v->n_steps;
-	s->median_ns = (double)select_ns(sorted, v->n_steps, (v->n_steps - 1) / 2);
+	s->median_ns = (double)select_median(sorted, v->n_steps);
 	if (v->n_steps < 2 || v->n_devices == 0)
 		return;
-	double period_ns = (double)(v->steps[v->n_steps - 1].start_ns - v->steps[0].start_ns) /
-	                   (double)(v->n_steps - 1);
-	s->gap_mean_ns = (double)idle_between(v) / (double)(v->n_steps - 1);
-	s->gap_ratio = period_ns > 0 ? s->gap_mean_ns / period_ns : NAN;
+	struct step_reach r = trace_step_reach(v, &v->devices[0]);
+	if (r.n_steps < 2)
+		return;
+	s->gap_mean_ns = (double)r.between_ns / (double)(r.n_steps - 1);
+	s->gap_ratio = (double)r.between_ns / (double)(r.end_ns - r.start_ns);
 }
 
 /* ---- sums over all files ---- */
@@ -333,7 +323,7 @@ void run_sums_add(struct run_sums *s, const struct trace_view *v, struct trace_r
 
 static double median_ns(int64_t *v, size_t n)
 {
-	return n ? (double)select_ns(v, n, (n - 1) / 2) : NAN;
+	return n ? (double)select_median(v, n) : NAN;
 }
 
 static int by_time(const void *a, const void *b)

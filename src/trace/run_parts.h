@@ -60,7 +60,4 @@ void window_cut(const struct timeline *t, int64_t from_ns, int64_t to_ns,
         const struct trace_view *issued, struct timeline *ret);
 void window_release(struct timeline *t);
 
-/* The k-th smallest, from 0; reorders v. O(n). */
-int64_t select_ns(int64_t *v, size_t n, size_t k);
-
 #endif

@@ -80,33 +80,3 @@ void window_release(struct timeline *t)
 	free(t->counters);
 	memset(t, 0, sizeof *t);
 }
-
-/*
- * Hoare's selection (FIND, 1961) with the median of three as pivot: of the values that are sampled
- * two at least are no smaller, so that the upper part is never empty.
- */
-int64_t select_ns(int64_t *v, size_t n, size_t k)
-{
-	size_t low = 0, high = n - 1;
-	while (low < high) {
-		int64_t a = v[low], b = v[low + (high - low) / 2], c = v[high];
-		int64_t pivot = a < b ? (b < c ? b : a < c ? c : a) : (a < c ? a : b < c ? c : b);
-		size_t i = low, j = high;
-		for (;; i++, j--) {
-			while (v[i] < pivot)
-				i++;
-			while (v[j] > pivot)
-				j--;
-			if (i >= j)
-				break;
-			int64_t swap = v[i];
-			v[i] = v[j];
-			v[j] = swap;
-		}
-		if (k <= j)
-			high = j;
-		else
-			low = j + 1;
-	}
-	return v[k];
-}

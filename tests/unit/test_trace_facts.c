@@ -82,14 +82,14 @@ static void what_has_no_share_of_time_is_never_excluded(void)
 static void an_abstention_says_why_it_cannot_tell(void)
 {
 	struct cause_finding f =
-	        examined("launch_bound", "launch_bound", "host_gap_ratio", NAN, 0.3);
+	        examined("launch_bound", "launch_bound", "launch_gap_ratio", NAN, 0.3);
 	CHECK_INT(f.state, CAUSE_NOT_EXAMINED);
 	CHECK(f.needs && strstr(f.needs, "no launches recorded"));
 }
 
 static void another_finding_says_nothing_of_the_cause(void)
 {
-	struct cause_finding f = examined("launch_bound", "copies", "host_gap_ratio", 0.9, 0.3);
+	struct cause_finding f = examined("launch_bound", "copies", "launch_gap_ratio", 0.9, 0.3);
 	CHECK_INT(f.state, CAUSE_NOT_EXAMINED);
 	CHECK_INT(f.n_facts, 0);
 }

@@ -1,5 +1,7 @@
 #include "trace/analyses/measures.h"
 
+#include "stats/select.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,18 +42,11 @@ double ratio_of(int64_t part, int64_t whole)
 	return whole > 0 ? (double)part / (double)whole : NAN;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	const int64_t *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
 double median_of(int64_t *v, size_t n)
 {
 	if (n == 0)
 		return NAN;
-	qsort(v, n, sizeof *v, by_value);
-	return (double)v[(n - 1) / 2];
+	return (double)select_median(v, n);
 }
 
 static enum kernel_class class_at(const struct trace_view *v, uint32_t device_event)

@@ -31,7 +31,7 @@ struct device_sums device_sums_of(const struct trace_view *v);
 /* part / whole; NAN when whole is not above 0. */
 double ratio_of(int64_t part, int64_t whole);
 
-/* sorted[(n - 1) / 2]; sorts in place; NAN when n is 0. */
+/* sorted[(n - 1) / 2]; reorders v; NAN when n is 0. */
 double median_of(int64_t *v, size_t n);
 
 /* Whether an event of GROUP_DEVICE is meant. */
