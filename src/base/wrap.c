@@ -34,6 +34,13 @@ static size_t first_char(struct str text, uint32_t *ret_char)
 	return n ? n : 1;
 }
 
+/* A blank between a number and its percent sign is no place to break. */
+static bool is_in_percentage(struct str text, size_t i)
+{
+	return text.s[i] == ' ' && i > 0 && text.s[i - 1] >= '0' && text.s[i - 1] <= '9' &&
+	       i + 1 < text.len && text.s[i + 1] == '%';
+}
+
 /*
  * What may not be broken at the start of a text that starts with no blank: a word, or one wide
  * character with the marks that hang on it.
@@ -42,7 +49,8 @@ static struct str first_piece(struct str text)
 {
 	struct str piece = { text.s, 0 };
 	bool after_wide = false, after_opening = false;
-	while (piece.len < text.len && !is_blank(text.s[piece.len])) {
+	while (piece.len < text.len &&
+	        (!is_blank(text.s[piece.len]) || is_in_percentage(text, piece.len))) {
 		uint32_t c;
 		size_t n = first_char(without(text, piece.len), &c);
 		bool wide = utf8_char_width(c) > 1;

@@ -2,7 +2,7 @@
  * wrap.h - paragraphs filled to a width, in English and in Chinese.
  *
  * A line may be broken at blanks and beside characters that are two columns wide, but no line
- * starts with a mark that closes or ends with one that opens.
+ * starts with a mark that closes or ends with one that opens, and "12 %" stays together.
  *
  * Source: Unicode annex 14, as far as these two languages need it.
  */
