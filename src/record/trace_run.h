@@ -163,6 +163,24 @@ struct trace_track {
 	size_t n_top;
 };
 
+/* A kernel that was run alone under a profiler, with what was measured of it. */
+struct trace_launch_metric {
+	struct str section, name, unit, text;
+	double value; /* NAN: not a number */
+};
+struct trace_launch_rule {
+	struct str name, type, text;
+};
+struct trace_launch {
+	size_t file;
+	struct str kernel, device; /* empty: not told */
+	int64_t grid[3], block[3]; /* -1: not told */
+	struct trace_launch_metric *metrics;
+	size_t n_metrics;
+	struct trace_launch_rule *rules;
+	size_t n_rules;
+};
+
 enum trace_finding_state {
 	TRACE_FOUND,     /* something to act on */
 	TRACE_CLEAR,     /* looked at, nothing there */
@@ -228,6 +246,8 @@ struct trace_run {
 	struct trace_steps steps; /* of the first file that has some */
 	struct trace_links links;
 	struct trace_fill fill;
+	struct trace_launch *launches;
+	size_t n_launches;
 	struct trace_finding *findings;
 	size_t n_findings;
 };

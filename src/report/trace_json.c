@@ -2,6 +2,7 @@
 
 #include "text/json.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -362,6 +363,87 @@ static void put_fill(struct json *j, const struct trace_fill *f)
 	json_object_close(j);
 }
 
+/* ---- launches that were profiled alone ---- */
+
+static void put_triple(struct json *j, const char *name, const int64_t v[3])
+{
+	json_key(j, name);
+	if (v[0] < 0) {
+		json_nil(j);
+		return;
+	}
+	json_array_open(j);
+	for (int i = 0; i < 3; i++)
+		json_int(j, v[i]);
+	json_array_close(j);
+}
+
+/* The shortest decimal that is this double: what a counter said, to its last digit. */
+static void put_shortest(struct json *j, const char *name, double value)
+{
+	char text[40];
+	int n = 0, digits = 0;
+	json_key(j, name);
+	if (!isfinite(value)) {
+		json_nil(j);
+		return;
+	}
+	do
+		n = snprintf(text, sizeof text, "%.*g", ++digits, value);
+	while (digits < DBL_DECIMAL_DIG && strtod(text, NULL) != value);
+	json_raw(j, (struct str){ text, (size_t)n });
+}
+
+static void put_metric(struct json *j, const struct trace_launch_metric *m)
+{
+	json_object_open(j);
+	put_str(j, "section", m->section);
+	put_str(j, "name", m->name);
+	json_key(j, "unit");
+	json_str(j, m->unit);
+	put_shortest(j, "value", m->value);
+	json_key(j, "text");
+	json_str(j, m->text);
+	json_object_close(j);
+}
+
+static void put_launch(struct json *j, const struct trace_launch *l)
+{
+	json_object_open(j);
+	json_put_int(j, "file", (int64_t)l->file);
+	put_str(j, "kernel", l->kernel);
+	put_str(j, "device", l->device);
+	put_triple(j, "grid", l->grid);
+	put_triple(j, "block", l->block);
+	json_key(j, "metrics");
+	json_array_open(j);
+	for (size_t i = 0; i < l->n_metrics; i++)
+		put_metric(j, &l->metrics[i]);
+	json_array_close(j);
+	json_key(j, "rules");
+	json_array_open(j);
+	for (size_t i = 0; i < l->n_rules; i++) {
+		json_object_open(j);
+		put_str(j, "name", l->rules[i].name);
+		put_str(j, "type", l->rules[i].type);
+		put_str(j, "text", l->rules[i].text);
+		json_object_close(j);
+	}
+	json_array_close(j);
+	json_object_close(j);
+}
+
+static void put_launches(struct json *j, const struct trace_run *r)
+{
+	if (r->n_launches == 0)
+		return;
+	json_key(j, "launches");
+	json_array_open(j);
+	for (size_t i = 0; i < r->n_launches; i++)
+		put_launch(j, &r->launches[i]);
+	json_array_close(j);
+}
+
 /* ---- findings ---- */
 
 static void put_fact(struct json *j, const struct fact *f)
@@ -455,6 +537,7 @@ void report_trace_json(const struct trace_run *r, struct buf *out)
 	put_steps(&j, &r->steps);
 	put_links(&j, &r->links);
 	put_fill(&j, &r->fill);
+	put_launches(&j, r);
 	json_key(&j, "findings");
 	json_array_open(&j);
 	for (size_t i = 0; i < r->n_findings; i++)

@@ -87,6 +87,7 @@ static void run_view(struct run_state *s, const struct timeline *t, size_t file)
 	struct trace_view v;
 	trace_view_init(&v, t);
 	run_devices(&v, file, s->run, s->ret);
+	run_launches(t, file, s->run, s->ret);
 	run_steps(&v, s->run, s->ret);
 	run_sums_add(&s->sums, &v, s->ret);
 	run_operators_add(s->operators, &v);

@@ -2,7 +2,7 @@
 
 #include "base/i18n.h"
 
-#include <stdio.h>
+#include <string.h>
 
 /* What became of what could not be read: the same order as enum loss. */
 static const struct {
@@ -96,6 +96,48 @@ void run_file(const struct timeline *t, struct arena *run, struct trace_file *re
 	fill_phases(t, run, ret);
 	ret->categories = fill_tallies(t, &t->categories, run, &ret->n_categories);
 	ret->rows = fill_tallies(t, &t->rows, run, &ret->n_rows);
+}
+
+static struct str text_of(const struct timeline *t, uint32_t name, struct arena *run)
+{
+	return str_dup(timeline_name_of(t, name), run);
+}
+
+static void fill_launch(const struct timeline *t, const struct profiled_launch *from,
+        struct arena *run, struct trace_launch *ret)
+{
+	ret->kernel = text_of(t, from->kernel, run);
+	ret->device = text_of(t, from->device, run);
+	memcpy(ret->grid, from->grid, sizeof ret->grid);
+	memcpy(ret->block, from->block, sizeof ret->block);
+	ret->n_metrics = from->n_metrics;
+	ret->metrics = arena_new_n(run, struct trace_launch_metric, from->n_metrics + 1);
+	for (size_t i = 0; i < from->n_metrics; i++) {
+		const struct launch_metric *m = &from->metrics[i];
+		ret->metrics[i] = (struct trace_launch_metric){ text_of(t, m->section, run),
+			text_of(t, m->name, run), text_of(t, m->unit, run),
+			text_of(t, m->text, run), m->value };
+	}
+	ret->n_rules = from->n_rules;
+	ret->rules = arena_new_n(run, struct trace_launch_rule, from->n_rules + 1);
+	for (size_t i = 0; i < from->n_rules; i++)
+		ret->rules[i] = (struct trace_launch_rule){ text_of(t, from->rules[i].name, run),
+			text_of(t, from->rules[i].type, run),
+			text_of(t, from->rules[i].text, run) };
+}
+
+void run_launches(const struct timeline *t, size_t file, struct arena *run, struct trace_run *ret)
+{
+	struct trace_launch *all =
+	        arena_new_n(run, struct trace_launch, ret->n_launches + t->n_launches + 1);
+	if (ret->n_launches)
+		memcpy(all, ret->launches, ret->n_launches * sizeof *all);
+	ret->launches = all;
+	for (size_t i = 0; i < t->n_launches; i++) {
+		struct trace_launch *to = &ret->launches[ret->n_launches++];
+		to->file = file;
+		fill_launch(t, &t->launches[i], run, to);
+	}
 }
 
 void run_unread(const struct trace_unread *unread, struct trace_file *ret)

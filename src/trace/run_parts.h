@@ -16,6 +16,10 @@ void run_unread(const struct trace_unread *unread, struct trace_file *ret);
 /* The devices of a file, appended. */
 void run_devices(const struct trace_view *v, size_t file, struct arena *run, struct trace_run *ret);
 
+/* The profiled launches of a file, appended. */
+void run_launches(
+        const struct timeline *t, size_t file, struct arena *run, struct trace_run *ret);
+
 /* The steps of a file; nothing when there are some already. */
 void run_steps(const struct trace_view *v, struct arena *run, struct trace_run *ret);
 

@@ -103,6 +103,41 @@ static void fill_track(const struct timeline *t, const struct placed *v, size_t 
 	fill_top(t, v, n, top, run, ret);
 }
 
+/* The device that a line is of. */
+static int64_t device_of(const struct timeline *t, const struct trace_line *line)
+{
+	for (uint32_t i = 1; i < t->tracks.n; i++) {
+		const struct track *track = timeline_track_of(t, i);
+		if (track->pid == line->plane && track->label == line->name)
+			return track->device;
+	}
+	return TRACE_NONE;
+}
+
+/* A line whose sums the reader worked out in finer time. */
+static void fill_line(const struct timeline *t, const struct trace_line *line, int64_t top,
+        struct arena *run, struct trace_track *ret)
+{
+	ret->process = text_of(t, line->plane, run);
+	ret->thread = ret->label = text_of(t, line->name, run);
+	ret->device = device_of(t, line);
+	ret->events = line->n_events;
+	ret->busy_ns = line->busy_ns;
+	ret->span_ns = line->span_ns;
+	ret->total_ns = line->total_ns;
+	ret->n_top = (int64_t)line->n_names < top ? line->n_names : (size_t)top;
+	ret->top = arena_new_n(run, struct trace_group, ret->n_top + 1);
+	for (size_t i = 0; i < ret->n_top; i++)
+		ret->top[i] = (struct trace_group){
+			.name = text_of(t, line->names[i].name, run),
+			.calls = line->names[i].n,
+			.total_ns = line->names[i].total_ns,
+			.ratio = line->total_ns > 0
+			                 ? (double)line->names[i].total_ns / (double)line->total_ns
+			                 : NAN,
+		};
+}
+
 static int by_busy(const void *a, const void *b)
 {
 	const struct trace_track *x = a, *y = b;
@@ -111,23 +146,37 @@ static int by_busy(const void *a, const void *b)
 	return (x->busy_ns < y->busy_ns) - (x->busy_ns > y->busy_ns);
 }
 
-void run_tracks(const struct trace_view *v, size_t file, int64_t top, struct arena *run,
+/* One track after the other from the events themselves. */
+static void add_tracks(const struct timeline *t, size_t file, int64_t top, struct arena *run,
         struct trace_run *ret)
 {
 	struct placed *events;
-	size_t n = place_all(v->t, &events);
-	struct trace_track *all =
-	        arena_new_n(run, struct trace_track, ret->n_tracks + v->t->tracks.n + 1);
-	if (ret->n_tracks)
-		memcpy(all, ret->tracks, ret->n_tracks * sizeof *all);
-	ret->tracks = all;
+	size_t n = place_all(t, &events);
 	for (size_t first = 0, end; first < n; first = end) {
 		for (end = first + 1; end < n && events[end].track == events[first].track;)
 			end++;
 		struct trace_track *to = &ret->tracks[ret->n_tracks++];
 		to->file = file;
-		fill_track(v->t, events + first, end - first, top, run, to);
+		fill_track(t, events + first, end - first, top, run, to);
 	}
-	qsort(ret->tracks, ret->n_tracks, sizeof *ret->tracks, by_busy);
 	free(events);
+}
+
+void run_tracks(const struct trace_view *v, size_t file, int64_t top, struct arena *run,
+        struct trace_run *ret)
+{
+	const struct timeline *t = v->t;
+	struct trace_track *all =
+	        arena_new_n(run, struct trace_track, ret->n_tracks + t->tracks.n + t->n_lines + 1);
+	if (ret->n_tracks)
+		memcpy(all, ret->tracks, ret->n_tracks * sizeof *all);
+	ret->tracks = all;
+	for (size_t i = 0; i < t->n_lines; i++) {
+		struct trace_track *to = &ret->tracks[ret->n_tracks++];
+		to->file = file;
+		fill_line(t, &t->lines[i], top, run, to);
+	}
+	if (t->n_lines == 0)
+		add_tracks(t, file, top, run, ret);
+	qsort(ret->tracks, ret->n_tracks, sizeof *ret->tracks, by_busy);
 }

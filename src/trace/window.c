@@ -62,6 +62,8 @@ void window_cut(const struct timeline *t, int64_t from_ns, int64_t to_ns,
 	*ret = *t;
 	ret->span_start_ns = INT64_MAX;
 	ret->span_end_ns = INT64_MIN;
+	ret->n_lines = 0; /* those are sums of all of it, as the summaries are */
+	ret->n_summaries = 0;
 	for (int g = 0; g < N_GROUPS; g++) {
 		cut_list(t, g, &window, issued, &ret->lists[g]);
 		if (g == GROUP_INSTANT || g == GROUP_MEMORY)

@@ -24,6 +24,7 @@ static void lines_break_where_either_script_allows(void)
 		/* narrow marks of three bytes count one column */
 		{ "a – b … c – d … e – f", "a – b … c – d … e –\n  f\n" },
 		{ "abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrst\n  uvwxyz\n" },
+		{ "in so many words 12 %", "in so many words\n  12 %\n" },
 		{ "\xff\xfe \xe4\xb8", "\xff\xfe \xe4\xb8\n" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
