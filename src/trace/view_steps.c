@@ -24,10 +24,14 @@ static const struct str no_steps[] = {
 	STR_INIT("enumerate("),
 	STR_INIT("## Call CompiledFxGraph"),
 	STR_INIT("Torch-Compiled Region"),
+	STR_INIT("aten::"),
 };
 
 /* A range that repeats is taken for the step when it fills this share of the trace. */
 static const double REPEATED_COVER_RATIO = 0.5;
+/* ... and most of them last at least the mean by this: a prefill may be far longer than a step of
+ * decoding, but ranges that now take long and now nothing are a wait. */
+enum { REPEATED_SHORTEST = 10 };
 /* Fewer repetitions say nothing of a period. */
 enum { PERIOD_MIN_REPEATS = 3 };
 /* Of the distances from one to the next, this share is the mean one, give or take 1 in 50. */
@@ -116,15 +120,18 @@ static bool steps_serving(struct trace_view *v)
 	return false;
 }
 
-/* XLA draws its steps, or at least its modules, on lines of the device. */
+/* XLA draws its steps, or at least its modules, on a line of each device: those of the first. */
 static bool steps_labelled(struct trace_view *v, struct str label)
 {
 	const struct event_list *list = &v->t->lists[GROUP_DEVICE_ANNOTATION];
 	struct step_list steps = { 0 };
+	uint32_t line = NONE32;
 	for (size_t i = 0; i < list->n; i++) {
 		const struct event *e = &list->v[i];
 		const struct track *track = timeline_track_of(v->t, e->track);
-		if (str_eq(timeline_name_of(v->t, track->label), label))
+		if (line == NONE32 && str_eq(timeline_name_of(v->t, track->label), label))
+			line = e->track;
+		if (line == e->track)
 			add_step(&steps, e->start_ns, e->start_ns + e->dur_ns, e->name);
 	}
 	v->steps_on_device = steps.n > 0;
@@ -157,22 +164,28 @@ static bool never_a_step(struct str name)
 struct range_class {
 	size_t n;
 	int64_t total_ns;
+	size_t n_long;
 };
 
 /* The class of ranges that fills most of the trace; 0: none fills enough of it. */
 static uint32_t fullest_class(
-        const struct trace_view *v, const uint32_t *classes, uint32_t n_classes)
+        const struct trace_view *v, const uint32_t *of_name, uint32_t n_classes)
 {
 	const struct event_list *list = &v->t->lists[GROUP_ANNOTATION];
 	struct range_class *c = mem_zeroed(n_classes, sizeof *c);
 	for (size_t i = 0; i < list->n; i++) {
-		c[classes[i]].n++;
-		c[classes[i]].total_ns += list->v[i].dur_ns;
+		c[of_name[list->v[i].name]].n++;
+		c[of_name[list->v[i].name]].total_ns += list->v[i].dur_ns;
+	}
+	for (size_t i = 0; i < list->n; i++) {
+		struct range_class *k = &c[of_name[list->v[i].name]];
+		int64_t mean_ns = k->total_ns / (int64_t)k->n;
+		k->n_long += list->v[i].dur_ns >= mean_ns / REPEATED_SHORTEST;
 	}
 	uint32_t best = 0;
 	double least = REPEATED_COVER_RATIO * (double)(v->t->span_end_ns - v->t->span_start_ns);
 	for (uint32_t k = 1; k < n_classes; k++) {
-		if (c[k].n < 2 || (double)c[k].total_ns < least)
+		if (c[k].n < 2 || (double)c[k].total_ns < least || 2 * c[k].n_long <= c[k].n)
 			continue;
 		if (!best || c[k].total_ns > c[best].total_ns)
 			best = k;
@@ -181,27 +194,40 @@ static uint32_t fullest_class(
 	return best;
 }
 
+/* The class of each name of an annotation, and how many classes there are; 0: never a step. */
+static uint32_t *class_names(const struct trace_view *v, uint32_t *ret_n)
+{
+	const struct event_list *list = &v->t->lists[GROUP_ANNOTATION];
+	uint32_t *of_name = mem_realloc(NULL, ((size_t)v->t->names.n + 1) * sizeof *of_name);
+	struct intern classes = { 0 };
+	struct buf tmp = { 0 };
+	memset(of_name, 0xff, ((size_t)v->t->names.n + 1) * sizeof *of_name);
+	intern_add(&classes, STR(""));
+	for (size_t i = 0; i < list->n; i++) {
+		struct str name = timeline_name_of(v->t, list->v[i].name);
+		uint32_t *class = &of_name[list->v[i].name];
+		if (*class == NONE32)
+			*class = never_a_step(name) ? 0 : class_of(&classes, name, &tmp);
+	}
+	*ret_n = classes.n;
+	intern_release(&classes);
+	buf_release(&tmp);
+	return of_name;
+}
+
 static bool steps_repeated(struct trace_view *v)
 {
 	const struct event_list *list = &v->t->lists[GROUP_ANNOTATION];
-	uint32_t *classes = mem_zeroed(list->n, sizeof *classes);
-	struct intern interned = { 0 };
-	struct buf tmp = { 0 };
+	uint32_t n_classes;
+	uint32_t *of_name = class_names(v, &n_classes);
+	uint32_t best = fullest_class(v, of_name, n_classes);
 	struct step_list steps = { 0 };
-	intern_add(&interned, STR(""));
-	for (size_t i = 0; i < list->n; i++) {
-		struct str name = timeline_name_of(v->t, list->v[i].name);
-		classes[i] = never_a_step(name) ? 0 : class_of(&interned, name, &tmp);
-	}
-	uint32_t best = fullest_class(v, classes, interned.n);
 	for (size_t i = 0; best && i < list->n; i++) {
 		const struct event *e = &list->v[i];
-		if (classes[i] == best)
+		if (of_name[e->name] == best)
 			add_step(&steps, e->start_ns, e->start_ns + e->dur_ns, e->name);
 	}
-	free(classes);
-	intern_release(&interned);
-	buf_release(&tmp);
+	free(of_name);
 	return keep_steps(v, &steps, STEPS_ANNOTATION);
 }
 

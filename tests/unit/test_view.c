@@ -217,6 +217,53 @@ static void ranges_that_repeat_and_fill_the_trace_are_steps(void)
 	timeline_release(&t);
 }
 
+/* A range that waits long twice and then hardly at all fills the trace, but is no step. */
+static void ranges_of_very_uneven_length_are_no_steps(void)
+{
+	static const int64_t lengths[] = { 400, 400, 1, 1 };
+	struct timeline t;
+	timeline_init(&t, "x", "test");
+	int64_t at = 0;
+	for (size_t i = 0; i < ARRAY_LEN(lengths); i++, at += 410)
+		put(&t, GROUP_ANNOTATION, host_track(&t, "1"), "wait", at, at + lengths[i], 0);
+	struct trace_view v;
+	trace_view_init(&v, &t);
+	CHECK_INT(v.n_steps, 0);
+	trace_view_release(&v);
+	timeline_release(&t);
+}
+
+/* XLA's modules on two devices at the same times. */
+static void modules_of_the_first_device_are_steps(void)
+{
+	struct timeline t;
+	timeline_init(&t, "x", "test");
+	for (int64_t device = 0; device < 2; device++) {
+		struct track k = *timeline_track_of(&t, device_track(&t, device, "line"));
+		k.label = timeline_name(&t, STR("XLA Modules"));
+		uint32_t track = timeline_track(&t, &k);
+		for (int s = 0; s < 3; s++) {
+			int64_t at = 100 * s + 7 * device;
+			put(&t, GROUP_DEVICE_ANNOTATION, track, "jit_f", at, at + 80, 0);
+			put(&t, GROUP_DEVICE, device_track(&t, device, "ops"), "fusion", at + 10,
+			        at + 70, 0);
+		}
+	}
+	struct trace_view v;
+	trace_view_init(&v, &t);
+	CHECK_INT(v.n_steps, 3);
+	CHECK_INT(v.steps_from, STEPS_RUN);
+	CHECK(v.steps_on_device);
+	struct step_reach r = trace_step_reach(&v, &v.devices[0]);
+	CHECK_INT(r.n_steps, 3);
+	CHECK_INT(r.start_ns, 10);
+	CHECK_INT(r.end_ns, 270);
+	CHECK_INT(r.n_between, 2);
+	CHECK_INT(r.between_ns, 80);
+	trace_view_release(&v);
+	timeline_release(&t);
+}
+
 /* Each step: a graph for the beginning, three alike for the layers; then one kernel by itself. */
 static void launches_of_graphs_mark_steps_at_the_one_that_begins_each(void)
 {
@@ -581,6 +628,8 @@ int main(void)
 	TAP_RUN(gaps_between_steps_are_those_whose_ends_belong_to_different_steps);
 	TAP_RUN(annotations_of_servers_are_steps_and_the_inner_one_is_not_counted_again);
 	TAP_RUN(ranges_that_repeat_and_fill_the_trace_are_steps);
+	TAP_RUN(ranges_of_very_uneven_length_are_no_steps);
+	TAP_RUN(modules_of_the_first_device_are_steps);
 	TAP_RUN(launches_of_graphs_mark_steps_at_the_one_that_begins_each);
 	TAP_RUN(kernels_that_repeat_mark_steps_on_the_device);
 	TAP_RUN(kernels_without_a_period_give_no_steps);

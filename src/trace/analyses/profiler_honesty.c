@@ -175,12 +175,15 @@ static const struct check checks[] = {
 	           "at least, and delays shorter than it mean nothing") },
 };
 
-static void say(struct trace_finding *f, struct arena *run, size_t n_bad, const char *meaning)
+static void say(struct trace_finding *f, struct arena *run, size_t n_bad, size_t n_applied,
+        const char *meaning)
 {
 	if (n_bad == 0)
 		finding_clear(f,
-		        arena_printf(run, _("the recording passes all %zu checks of its honesty"),
-		                ARRAY_LEN(checks)));
+		        arena_printf(run,
+		                _("the recording passes all %zu checks of its honesty that apply "
+		                  "to it"),
+		                n_applied));
 	else if (n_bad == 1)
 		finding_found(f, NAN, arena_printf(run, "%s", _(meaning)), NULL);
 	else
@@ -188,7 +191,7 @@ static void say(struct trace_finding *f, struct arena *run, size_t n_bad, const 
 		        arena_printf(run,
 		                _("%zu of %zu checks of the recording's honesty fail; the table "
 		                  "says what follows from each"),
-		                n_bad, ARRAY_LEN(checks)),
+		                n_bad, n_applied),
 		        _("record a few steps in steady state only, without stacks and shapes, and "
 		          "measure again before acting on small gaps"));
 }
@@ -197,7 +200,7 @@ static void analyse(const struct trace_view *v, const struct analysis_limits *li
         struct arena *run, struct trace_finding *f)
 {
 	(void)limits;
-	size_t n_bad = 0;
+	size_t n_bad = 0, n_applied = 0;
 	const char *meaning = NULL;
 	struct trace_table *t = finding_table(f, run, "checks");
 	table_column(t, run, "check", "");
@@ -212,6 +215,7 @@ static void analyse(const struct trace_view *v, const struct analysis_limits *li
 			        _("the trace holds nothing that it could be told from"));
 			continue;
 		}
+		n_applied++;
 		finding_fact_anchor(
 		        f, run, c->name, value, c->unit, c->anchor, v->t->n_events, "recording");
 		if (value < c->anchor)
@@ -223,7 +227,7 @@ static void analyse(const struct trace_view *v, const struct analysis_limits *li
 		table_number(t, run, c->anchor);
 		table_text(t, run, str_of(_(c->meaning)));
 	}
-	say(f, run, n_bad, meaning);
+	say(f, run, n_bad, n_applied, meaning);
 }
 
 const struct trace_analysis profiler_honesty_analysis = { "profiler_honesty", analyse };
