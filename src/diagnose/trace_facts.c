@@ -20,7 +20,7 @@ struct trace_rule {
 static const struct trace_rule rules[] = {
 	{ "launch_bound", "launch_bound", "launch_gap_ratio", "launch_gap_ratio", "G9" },
 	{ "op_cpu_fallback", "cpu_fallback", "cpu_fallback_ratio", "cpu_fallback_ratio", "G1" },
-	{ "layout_copies", "reshapes_casts", "layout_ratio", "layout_ratio", "G1" },
+	{ "layout_copies", "reshapes_casts", "layout_ratio", "layout_exposed_ratio", "G1" },
 	{ "unfused_graph", "fusible_chains", "elementwise_norm_ratio", "fusible_ratio", "G8" },
 	{ "precision_fallback", "precision", "wide_gemm_ratio", "wide_gemm_ratio", "G8" },
 	{ "quant_no_gain", "precision", "quantise_ratio", "quantise_ratio", "G8" },

@@ -18,5 +18,11 @@ const struct trace_analysis *const trace_analyses[] = {
 	&cpu_fallback_analysis,
 	&ort_runs_analysis,
 	&profiler_honesty_analysis,
+	&concentration_analysis,
+	&roofline_analysis,
+	&fill_analysis,
+	&reshapes_casts_analysis,
+	&fusible_chains_analysis,
+	&precision_analysis,
 	NULL,
 };

@@ -11,6 +11,8 @@
 
 struct analysis_limits {
 	int64_t top; /* rows of a table; at least 1 */
+	/* Of the device, measured by the user; 0: those of its data sheet. */
+	double peak_flop_per_s, peak_bytes_per_s;
 };
 
 struct trace_analysis {
@@ -32,6 +34,9 @@ void finding_fact(struct trace_finding *f, struct arena *run, const char *name, 
 /* The same against an anchor. */
 void finding_fact_anchor(struct trace_finding *f, struct arena *run, const char *name, double value,
         const char *unit, double threshold, int64_t n, const char *source);
+/* The same for what was not measured, but follows from what was by an assumption. */
+void finding_fact_estimated(struct trace_finding *f, struct arena *run, const char *name,
+        double value, const char *unit, int64_t n, const char *source);
 /* One that cannot be had, with the reason. */
 void finding_fact_absent(struct trace_finding *f, struct arena *run, const char *name,
         const char *unit, const char *reason);

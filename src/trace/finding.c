@@ -62,6 +62,13 @@ void finding_fact(struct trace_finding *f, struct arena *run, const char *name, 
 	finding_fact_anchor(f, run, name, value, unit, NAN, n, source);
 }
 
+void finding_fact_estimated(struct trace_finding *f, struct arena *run, const char *name,
+        double value, const char *unit, int64_t n, const char *source)
+{
+	finding_fact(f, run, name, value, unit, n, source);
+	f->facts[f->n_facts - 1].state = FACT_ESTIMATED;
+}
+
 void finding_fact_absent(struct trace_finding *f, struct arena *run, const char *name,
         const char *unit, const char *reason)
 {

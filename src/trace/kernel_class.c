@@ -154,6 +154,7 @@ static const struct pattern kernel_patterns[] = {
 	{ "winograd", NULL, CLASS_CONVOLUTION },
 	{ "im2col", NULL, CLASS_CONVOLUTION },
 	{ "im2d2col", NULL, CLASS_CONVOLUTION },
+	{ "im3d2col", NULL, CLASS_CONVOLUTION },
 	{ "col2im", NULL, CLASS_CONVOLUTION },
 	{ "scudnn", NULL, CLASS_CONVOLUTION },
 	{ "cask_cudnn", NULL, CLASS_CONVOLUTION },
@@ -224,7 +225,6 @@ static const struct pattern kernel_patterns[] = {
 	{ "fillbuffer", NULL, CLASS_COPY_LAYOUT },
 	{ "concat", NULL, CLASS_COPY_LAYOUT },
 	{ "_cast", NULL, CLASS_COPY_LAYOUT },
-	{ "cast_", NULL, CLASS_COPY_LAYOUT },
 	{ "slice", NULL, CLASS_COPY_LAYOUT },
 	{ "reshape", NULL, CLASS_COPY_LAYOUT },
 	{ "bitcast", NULL, CLASS_COPY_LAYOUT },
@@ -271,6 +271,8 @@ static const struct pattern kernel_patterns[] = {
 	{ "triu", NULL, CLASS_ELEMENTWISE },
 	{ "tril", NULL, CLASS_ELEMENTWISE },
 	{ "cupy_", NULL, CLASS_ELEMENTWISE },
+	{ "^broadcast", NULL, CLASS_ELEMENTWISE },
+	{ "^iota", NULL, CLASS_ELEMENTWISE },
 	{ "fill", NULL, CLASS_ELEMENTWISE },
 	{ "masked_scale", NULL, CLASS_ELEMENTWISE },
 	{ "add_", NULL, CLASS_ELEMENTWISE },
@@ -360,9 +362,17 @@ static struct str lowered(struct str name, char *to)
 	return (struct str){ to, n };
 }
 
+/* XLA writes the whole instruction: "%add_fusion.1 = f32[5]{0} fusion(%copy), kind=kLoop". */
+static struct str without_instruction(struct str name)
+{
+	ptrdiff_t end = name.len && *name.s == '%' ? str_find(name, STR(" = ")) : -1;
+	return end > 0 ? (struct str){ name.s + 1, (size_t)end - 1 } : name;
+}
+
 enum kernel_class kernel_class_of(struct str name)
 {
 	char text[KERNEL_NAME_MAX];
+	name = without_instruction(name);
 	struct str lower = lowered(name, text);
 	return is_inductor_name(lower) ? by_inductor_name(lower) : by_patterns(lower);
 }

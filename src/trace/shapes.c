@@ -243,3 +243,13 @@ size_t shape_numbers(struct str value, int64_t *ret, size_t max)
 	}
 	return n;
 }
+
+struct str shapes_compact(struct str text, struct arena *arena)
+{
+	char *to = arena_alloc(arena, text.len + 1);
+	size_t n = 0;
+	for (size_t i = 0; i < text.len; i++)
+		if (!strchr(" \t\r\n", text.s[i]))
+			to[n++] = text.s[i];
+	return (struct str){ to, n };
+}

@@ -72,6 +72,9 @@ void shapes_parse(struct shapes *s, struct str dims, struct str types, struct st
 /* The whole numbers of a value, "[2, 2]" or "2"; returns how many, at most max. */
 size_t shape_numbers(struct str value, int64_t *ret, size_t max);
 
+/* The text without the blanks and line ends that some writers put into it. */
+struct str shapes_compact(struct str text, struct arena *arena);
+
 /* The product of dims[from..to), 1 for none; saturates at SHAPE_MAX_ELEMENTS. */
 int64_t shape_product(const struct shape *s, int from, int to);
 

@@ -6,7 +6,9 @@
  * Without device work the same over the operators of the host and their own time.
  */
 #include "trace/analyses/analyses.h"
+#include "trace/analyses/callers.h"
 #include "trace/analyses/groups.h"
+#include "trace/shapes.h"
 
 #include "base/i18n.h"
 
@@ -101,20 +103,6 @@ static enum kernel_class class_of(const struct trace_view *v, bool on_device, ui
 	                           v->classes, &v->t->lists[GROUP_OPERATOR].v[member]);
 }
 
-/* The operator that had this work done, or NULL. */
-static const struct event *caller_of(const struct trace_view *v, uint32_t device_event)
-{
-	uint32_t call = v->launch[device_event];
-	uint32_t op = call == NONE32 ? NONE32 : v->call_operator[call];
-	return op == NONE32 ? NULL : &v->t->lists[GROUP_OPERATOR].v[op];
-}
-
-static uint32_t dims_of(const struct trace_view *v, const struct event *op)
-{
-	const struct operator_detail *o = op ? timeline_operator(v->t, op) : NULL;
-	return o ? o->dims : 0;
-}
-
 static void count(struct division *x, const struct trace_view *v, uint32_t member, uint32_t name,
         uint32_t dims, int64_t ns)
 {
@@ -139,7 +127,8 @@ static void divide_device(struct division *x, const struct trace_view *v)
 	for (uint32_t i = 0; i < list->n; i++) {
 		const struct event *e = &list->v[i];
 		if (e->kind == DEVICE_KERNEL)
-			count(x, v, i, e->name, dims_of(v, caller_of(v, i)), e->dur_ns);
+			count(x, v, i, e->name,
+			        operator_dims(v->t, operator_event(v, caller_of(v, i))), e->dur_ns);
 		/* copies have groups too, to know when a kernel ran alone */
 		x->group_of[i] = groups_of(&x->names, e->name);
 	}
@@ -150,17 +139,11 @@ static void divide_device(struct division *x, const struct trace_view *v)
 	}
 }
 
-static uint32_t name_of_operator(const struct timeline *t, const struct event *e)
-{
-	const struct operator_detail *o = timeline_operator(t, e);
-	return o && o->op_type ? o->op_type : e->name;
-}
-
 static void divide_operators(struct division *x, const struct trace_view *v)
 {
 	const struct event_list *list = &v->t->lists[GROUP_OPERATOR];
 	for (uint32_t i = 0; i < list->n; i++)
-		count(x, v, i, name_of_operator(v->t, &list->v[i]), dims_of(v, &list->v[i]),
+		count(x, v, i, operator_type(v->t, &list->v[i]), operator_dims(v->t, &list->v[i]),
 		        v->self_ns[i]);
 }
 
@@ -193,7 +176,9 @@ static void add_names(const struct division *x, const struct trace_view *v, cons
 		table_number(t, run, ratio(g->total_ns, x->total_ns));
 		table_number(t, run, alone);
 		table_number(t, run, alone < 1 ? 1 / (1 - alone) : NAN);
-		table_text(t, run, timeline_name_of(v->t, (uint32_t)x->callers.v[g->part].key));
+		table_text(t, run,
+		        shapes_compact(
+		                timeline_name_of(v->t, (uint32_t)x->callers.v[g->part].key), run));
 	}
 }
 
@@ -240,9 +225,9 @@ static void conclude(
 	char *text = arena_printf(run,
 	        x->on_device
 	                ? _("the first %u of %u kernel names take %.0f %% of %.3f ms of "
-	                    "kernel time; by kind, %s lead with %.0f %%")
+	                    "kernel time; by kind, most is %s with %.0f %%")
 	                : _("the first %u of %u operators take %.0f %% of %.3f ms of their own "
-	                    "time on the host; by kind, %s lead with %.0f %%"),
+	                    "time on the host; by kind, most is %s with %.0f %%"),
 	        n_first, x->n_names, 100 * top5, (double)x->total_ns / 1e6, _(class_phrases[lead]),
 	        100 * ratio(x->class_ns[lead], x->total_ns));
 	if (top5 >= TOP5_RATIO)
