@@ -20,7 +20,6 @@ extern const struct trace_analysis shape_churn_analysis;
 extern const struct trace_analysis streams_analysis;
 extern const struct trace_analysis synchronisation_analysis;
 extern const struct trace_analysis warm_up_analysis;
-extern const struct trace_analysis concentration_analysis;
 extern const struct trace_analysis roofline_analysis;
 extern const struct trace_analysis fill_analysis;
 extern const struct trace_analysis reshapes_casts_analysis;
