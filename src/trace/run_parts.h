@@ -64,4 +64,15 @@ void window_cut(const struct timeline *t, int64_t from_ns, int64_t to_ns,
         const struct trace_view *issued, struct timeline *ret);
 void window_release(struct timeline *t);
 
+/* A part of a timeline, with all of it behind it. */
+struct window {
+	struct timeline cut;
+	struct trace_view whole;
+	bool is_cut, has_whole;
+};
+/* What of t is to be looked at; NULL: it has no such step. Closed in any case. */
+const struct timeline *window_open(
+        struct window *w, const struct timeline *t, const struct trace_options *o);
+void window_close(struct window *w);
+
 #endif

@@ -82,3 +82,39 @@ void window_release(struct timeline *t)
 	free(t->counters);
 	memset(t, 0, sizeof *t);
 }
+
+static bool open_step(struct window *w, const struct timeline *t, int64_t step)
+{
+	trace_view_init(&w->whole, t);
+	w->has_whole = true;
+	if (step >= (int64_t)w->whole.n_steps)
+		return false;
+	const struct step *s = &w->whole.steps[step];
+	window_cut(t, s->start_ns, s->end_ns, &w->whole, &w->cut);
+	w->is_cut = true;
+	return true;
+}
+
+const struct timeline *window_open(
+        struct window *w, const struct timeline *t, const struct trace_options *o)
+{
+	*w = (struct window){ 0 };
+	if (o->step >= 0)
+		return open_step(w, t, o->step) ? &w->cut : NULL;
+	if (o->from_ns == TRACE_NONE && o->to_ns == TRACE_NONE)
+		return t;
+	int64_t start_ns = t->span_start_ns <= t->span_end_ns ? t->span_start_ns : 0;
+	int64_t from_ns = o->from_ns == TRACE_NONE ? INT64_MIN : start_ns + o->from_ns;
+	int64_t to_ns = o->to_ns == TRACE_NONE ? INT64_MAX : start_ns + o->to_ns;
+	window_cut(t, from_ns, to_ns, NULL, &w->cut);
+	w->is_cut = true;
+	return &w->cut;
+}
+
+void window_close(struct window *w)
+{
+	if (w->is_cut)
+		window_release(&w->cut);
+	if (w->has_whole)
+		trace_view_release(&w->whole);
+}
