@@ -3,6 +3,7 @@
  */
 #include "cmd/cmd.h"
 #include "cmd/common.h"
+#include "cmd/trace_export.h"
 
 #include "base/i18n.h"
 #include "base/units.h"
@@ -21,6 +22,7 @@ struct trace_command {
 	const char *top, *by, *kind;
 	int64_t step, from_ns, to_ns;
 	bool all;
+	const char *export, *folded;
 };
 
 static const struct opt rows[] = {
@@ -44,6 +46,12 @@ static const struct opt rows[] = {
 	        .choices = "kernel|memcpy|memset|cpu_op|runtime|annotation" },
 	{ OPT(struct trace_command, all, OPT_FLAG, 'a', "all", NULL,
 	        N_("also what was looked at without a finding, and every fact and table")) },
+	{ OPT_HEADING, .help = N_("For other tools:") },
+	{ OPT(struct trace_command, export, OPT_STRING, 0, "export", "FILE",
+	        N_("write what is counted as Chrome JSON, which Perfetto loads")) },
+	{ OPT(struct trace_command, folded, OPT_STRING, 0, "folded", "FILE",
+	        N_("write the stacks of host and device with their nanoseconds, for flame "
+	           "graphs")) },
 };
 
 static const struct cmd_usage usage = {
@@ -170,6 +178,12 @@ static const char *part_of(const struct trace_call *call)
 	        units_duration((double)o->from_ns, from), units_duration((double)o->to_ns, to));
 }
 
+static bool exports_to_stdout(const struct trace_command *c)
+{
+	return (c->export && strcmp(c->export, "-") == 0) ||
+	       (c->folded && strcmp(c->folded, "-") == 0);
+}
+
 static bool write_result(const struct trace_call *call, const struct trace_run *r, struct err *err)
 {
 	const struct cmd_common *common = call->common;
@@ -180,7 +194,7 @@ static bool write_result(const struct trace_call *call, const struct trace_run *
 		if (!cmd_write(common->json, buf_str(&json), err))
 			return false;
 	}
-	if (!cmd_shows_text(common))
+	if (!cmd_shows_text(common) || exports_to_stdout(call->command))
 		return true;
 	const struct report_trace_options shown = {
 		.all = call->command->all,
@@ -190,6 +204,15 @@ static bool write_result(const struct trace_call *call, const struct trace_run *
 	};
 	report_trace_text(r, &shown, &text);
 	return cmd_print(&text, err);
+}
+
+/* Files for other tools; none of them is asked for: nothing is written. */
+static bool write_exports(const struct trace_call *call, const struct trace *trace, struct err *err)
+{
+	const char *chrome = call->command->export, *folded = call->command->folded;
+	if (chrome && !cmd_trace_export(chrome, trace, &call->options, trace_export_chrome, err))
+		return false;
+	return !folded || cmd_trace_export(folded, trace, &call->options, trace_export_folded, err);
 }
 
 static bool trace_files(const struct trace_call *call, const struct opt_list *args, struct err *err)
@@ -203,7 +226,7 @@ static bool trace_files(const struct trace_call *call, const struct opt_list *ar
 	warn_of_unread(&trace);
 	bool ok = trace_analyse(&trace, &call->options, call->run, &result, err);
 	cmd_progress_clear();
-	ok = ok && write_result(call, &result, err);
+	ok = ok && write_exports(call, &trace, err) && write_result(call, &result, err);
 	trace_close(&trace);
 	return ok;
 }

@@ -1,5 +1,6 @@
 #include "trace/diff.h"
 
+#include "stats/select.h"
 #include "trace/aggregate.h"
 #include "trace/view.h"
 #include "trace/warm_steps.h"
@@ -237,7 +238,7 @@ static double median_step_ns(const struct side *s)
 		const struct step *step = &s->v.steps[s->first_step + i];
 		ns[i] = step->end_ns - step->start_ns;
 	}
-	double median = (double)median_in_place(ns, s->n_steps);
+	double median = (double)select_median(ns, s->n_steps);
 	free(ns);
 	return median;
 }

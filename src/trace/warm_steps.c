@@ -1,5 +1,6 @@
 #include "trace/warm_steps.h"
 
+#include "stats/select.h"
 #include "trace/phases.h"
 
 #include <stdlib.h>
@@ -8,18 +9,6 @@
 #define MAD_SCALE 1.4826
 #define MAD_MULTIPLE 3
 #define USUAL_RATIO 1.1
-
-static int by_value(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-	return (x > y) - (x < y);
-}
-
-int64_t median_in_place(int64_t *v, size_t n)
-{
-	qsort(v, n, sizeof *v, by_value);
-	return v[(n - 1) / 2];
-}
 
 static int64_t step_ns(const struct step *s)
 {
@@ -33,10 +22,10 @@ static double usual_ns(const struct trace_view *v)
 	int64_t *ns = mem_zeroed(n, sizeof *ns);
 	for (size_t i = 0; i < n; i++)
 		ns[i] = step_ns(&v->steps[from + i]);
-	int64_t median = median_in_place(ns, n);
+	int64_t median = select_median(ns, n);
 	for (size_t i = 0; i < n; i++)
 		ns[i] = llabs(ns[i] - median);
-	double deviation = MAD_SCALE * (double)median_in_place(ns, n);
+	double deviation = MAD_SCALE * (double)select_median(ns, n);
 	free(ns);
 	double limit = (double)median + MAD_MULTIPLE * deviation;
 	double least = (double)median * USUAL_RATIO;

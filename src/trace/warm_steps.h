@@ -40,7 +40,4 @@ struct steady_part trace_steady_part(const struct trace_view *v);
  * where that is not known or the steps are the device's. */
 int64_t trace_asked_ns(const struct trace_view *v, uint32_t device_event);
 
-/* sorted[(n - 1) / 2]; sorts in place. n > 0. */
-int64_t median_in_place(int64_t *v, size_t n);
-
 #endif

@@ -10,6 +10,7 @@
 
 #include "base/i18n.h"
 #include "base/units.h"
+#include "stats/select.h"
 #include "trace/warm_steps.h"
 
 #include <math.h>
@@ -58,7 +59,7 @@ static void measure_runs(struct ort *o)
 		}
 	}
 	if (o->n_runs)
-		o->median_run_ns = median_in_place(ns, (size_t)o->n_runs);
+		o->median_run_ns = select_median(ns, (size_t)o->n_runs);
 	free(ns);
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/i18n.h"
 #include "base/units.h"
+#include "stats/select.h"
 #include "trace/kernel_class.h"
 #include "trace/phases.h"
 #include "trace/warm_steps.h"
@@ -266,7 +267,7 @@ static struct phase_sum sum_of(const struct parts *p, enum phase phase)
 		sum.tokens = tokens < 0 || sum.tokens < 0 ? -1 : sum.tokens + tokens;
 	}
 	if (sum.n)
-		sum.median_ns = median_in_place(ns, (size_t)sum.n);
+		sum.median_ns = select_median(ns, (size_t)sum.n);
 	free(ns);
 	return sum;
 }

@@ -9,6 +9,7 @@
 
 #include "base/i18n.h"
 #include "base/units.h"
+#include "stats/select.h"
 #include "trace/warm_steps.h"
 
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static struct warm_up measure(const struct trace_view *v)
 	w.first_ns = ns[0];
 	w.mean_ns = (double)(w.all_ns - w.warm_ns) / (double)n_kept;
 	w.all_mean_ns = (double)w.all_ns / (double)w.n_steps;
-	w.median_ns = median_in_place(ns + w.n_warm, n_kept);
+	w.median_ns = select_median(ns + w.n_warm, n_kept);
 	free(ns);
 	return w;
 }
