@@ -110,6 +110,23 @@ static void agents_and_counters_of_json_are_kept(void)
 	timeline_release(&t);
 }
 
+static void names_may_stand_behind_the_records(void)
+{
+	struct timeline t;
+	if (!CHECK(read_trace_text(
+	            STR("{\"rocprofiler-sdk-tool\":[{\"buffer_records\":{\"kernel_dispatch\":[{"
+	                "\"kind\":1,\"start_timestamp\":5,\"end_timestamp\":9,\"dispatch_info\":{"
+	                "\"kernel_id\":1,\"agent_id\":{\"handle\":3}}}]},\"kernel_symbols\":[{"
+	                "\"kernel_id\":1,\"kernel_name\":\"f.kd\"}],\"agents\":[{\"id\":{"
+	                "\"handle\":3},\"type\":2,\"name\":\"gfx942\"}]}]}"),
+	            &t)))
+		return;
+	const struct event *e = nth(&t, GROUP_DEVICE, 0);
+	CHECK_STR(event_name(&t, e), "f");
+	CHECK_INT(timeline_track_of(&t, e->track)->device, 0);
+	timeline_release(&t);
+}
+
 /* Wherever the text ends, the records before the end are read and nothing else. */
 static void json_that_is_cut_anywhere_gives_what_stands_before(void)
 {
@@ -389,6 +406,7 @@ int main(void)
 	TAP_RUN(what_cannot_be_true_in_json_is_counted);
 	TAP_RUN(calls_markers_copies_and_memory_of_json_find_their_lists);
 	TAP_RUN(agents_and_counters_of_json_are_kept);
+	TAP_RUN(names_may_stand_behind_the_records);
 	TAP_RUN(json_that_is_cut_anywhere_gives_what_stands_before);
 	TAP_RUN(the_last_line_of_csv_counts_when_it_is_whole);
 	TAP_RUN(an_agent_of_csv_is_a_number_or_a_name_with_one);

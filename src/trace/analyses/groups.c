@@ -92,11 +92,13 @@ uint32_t *groups_by_total(const struct groups *g, struct arena *arena)
 }
 
 /* Work that is running, the first to end on top. */
+struct running_event {
+	int64_t end_ns;
+	uint32_t group;
+};
+
 struct running {
-	struct {
-		int64_t end_ns;
-		uint32_t group;
-	} * v;
+	struct running_event *v;
 	size_t n, cap;
 	uint32_t *n_of; /* [n_groups] */
 	uint32_t n_different;
@@ -105,7 +107,7 @@ struct running {
 
 static void swap(struct running *r, size_t a, size_t b)
 {
-	typeof(*r->v) x = r->v[a];
+	struct running_event x = r->v[a];
 	r->v[a] = r->v[b];
 	r->v[b] = x;
 }

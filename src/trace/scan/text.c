@@ -26,8 +26,10 @@ const char *scan_string_end(
 /* Inside of the brackets of one kind; nothing when it is of another. */
 static struct chrome_members inside_of(struct str text, char open)
 {
+	if (text.len == 0)
+		return (struct chrome_members){ 0 };
 	struct chrome_members m = { text.s, text.s + text.len };
-	m.p = text.len ? scan_blanks(m.p, m.end) : m.end;
+	m.p = scan_blanks(m.p, m.end);
 	if (m.p < m.end)
 		m.p = *m.p == open ? m.p + 1 : m.end;
 	return m;
