@@ -15,14 +15,23 @@ struct analysis_limits {
 	double peak_flop_per_s, peak_bytes_per_s;
 };
 
+/* What a question is about: a file without it is not asked. */
+enum analysis_of {
+	ANALYSIS_OF_EVENTS,   /* things that took time; any file but one of launches alone */
+	ANALYSIS_OF_NCU,      /* launches with the metrics of Nsight Compute */
+	ANALYSIS_OF_COUNTERS, /* launches with other counters: rocprof */
+};
+
 struct trace_analysis {
 	const char *id; /* "launch_bound" */
 	/* Fills f, whose id is set; memory from run. */
 	void (*analyse)(const struct trace_view *v, const struct analysis_limits *limits,
 	        struct arena *run, struct trace_finding *f);
+	enum analysis_of of;
 };
 
 extern const struct trace_analysis *const trace_analyses[]; /* analyses.c; NULL at the end */
+bool trace_analysis_applies(const struct trace_analysis *a, const struct timeline *t);
 
 /* Helpers to fill a finding; text is the run's or static. */
 void finding_found(struct trace_finding *f, double share_ratio, char *text, const char *advice);

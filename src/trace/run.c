@@ -30,6 +30,8 @@ static void run_findings(struct run_state *s, const struct trace_view *v, size_t
 {
 	const struct analysis_limits limits = { .top = s->options->top };
 	for (size_t i = 0; trace_analyses[i]; i++) {
+		if (!trace_analysis_applies(trace_analyses[i], v->t))
+			continue;
 		struct trace_finding *f = &s->ret->findings[s->ret->n_findings++];
 		*f = (struct trace_finding){
 			.id = trace_analyses[i]->id, .file = file, .share_ratio = NAN
@@ -47,7 +49,9 @@ static void run_view(struct run_state *s, const struct timeline *t, size_t file)
 	run_steps(&v, s->run, s->ret);
 	run_sums_add(&s->sums, &v, s->ret);
 	run_operators_add(s->operators, &v);
-	if (strcmp(s->options->by, "stream") == 0 || strncmp(t->format, "xplane", 6) == 0)
+	if (t->n_lines)
+		run_lines(t, file, s->options->top, s->run, s->ret);
+	else if (strcmp(s->options->by, "stream") == 0 || strncmp(t->format, "xplane", 6) == 0)
 		run_tracks(&v, file, s->options->top, s->run, s->ret);
 	run_findings(s, &v, file);
 	trace_view_release(&v);
@@ -86,9 +90,12 @@ bool trace_analyse(const struct trace *trace, const struct trace_options *option
 	};
 	ret->files = arena_new_n(run, struct trace_file, trace->n + trace->n_unread);
 	ret->n_files = trace->n + trace->n_unread;
-	ret->findings = arena_new_n(run, struct trace_finding, trace->n * count_analyses() + 1);
+	ret->findings =
+	        arena_new_n(run, struct trace_finding, trace->n * (count_analyses() + 1) + 1);
 	s.operators = run_operators_new(options);
 	bool ok = run_files(&s, trace, err);
+	for (size_t i = 0; ok && i < trace->n; i++)
+		run_join_launches(trace, i, options->top, run, ret);
 	for (size_t i = 0; i < trace->n_unread; i++)
 		run_unread(&trace->unread[i], &ret->files[trace->n + i]);
 	run_sums_finish(&s.sums, run, ret);

@@ -48,6 +48,17 @@ void run_operators_finish(struct run_operators *s, struct arena *run, struct tra
 void run_tracks(const struct trace_view *v, size_t file, int64_t top, struct arena *run,
         struct trace_run *ret);
 
+/* The same from the lines of a file that has such: exact where events are finer than ns. */
+void run_lines(const struct timeline *t, size_t file, int64_t top, struct arena *run,
+        struct trace_run *ret);
+
+/*
+ * Which kernels of the other files the profiled launches of this one are: a finding, appended,
+ * where there are both.
+ */
+void run_join_launches(const struct trace *trace, size_t file, int64_t top, struct arena *run,
+        struct trace_run *ret);
+
 /* The step that a moment is in, counted from 0; -1: none. */
 int64_t view_step_at(const struct trace_view *v, int64_t time_ns);
 /* When a device event counts as begun for its step: when the host launched it, where that is known.

@@ -211,6 +211,7 @@ struct line_name {
  */
 struct trace_line {
 	uint32_t plane, name;
+	int64_t device; /* TRACE_NONE: not a device's */
 	int64_t n_events;
 	int64_t busy_ns; /* length of the union of its events */
 	int64_t span_ns; /* last end minus first start */

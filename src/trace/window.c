@@ -60,6 +60,8 @@ void window_cut(const struct timeline *t, int64_t from_ns, int64_t to_ns,
 {
 	const struct interval window = { from_ns, to_ns };
 	*ret = *t;
+	/* Sums of lines are of all of the file. */
+	ret->n_lines = 0;
 	ret->span_start_ns = INT64_MAX;
 	ret->span_end_ns = INT64_MIN;
 	ret->n_lines = 0; /* those are sums of all of it, as the summaries are */

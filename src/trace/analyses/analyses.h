@@ -25,5 +25,14 @@ extern const struct trace_analysis fill_analysis;
 extern const struct trace_analysis reshapes_casts_analysis;
 extern const struct trace_analysis fusible_chains_analysis;
 extern const struct trace_analysis precision_analysis;
+extern const struct trace_analysis concentration_analysis;
+extern const struct trace_analysis ncu_speed_of_light_analysis;
+extern const struct trace_analysis ncu_occupancy_analysis;
+extern const struct trace_analysis ncu_coalescing_analysis;
+extern const struct trace_analysis ncu_bank_conflicts_analysis;
+extern const struct trace_analysis ncu_divergence_analysis;
+extern const struct trace_analysis ncu_tail_analysis;
+extern const struct trace_analysis ncu_rules_analysis;
+extern const struct trace_analysis launch_counters_analysis;
 
 #endif

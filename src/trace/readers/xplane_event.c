@@ -241,10 +241,8 @@ static void add_memory(struct xplane *p, const struct xstats *s, struct event *e
 		d.bytes = -d.bytes;
 	d.address = xstats_number(s, XSTAT_ADDRESS, 0);
 	d.total_allocated = xstats_number(s, XSTAT_BYTES_ALLOCATED, -1);
-	d.total_reserved = xstats_number(s, XSTAT_BYTES_RESERVED, -1);
-	if (d.total_reserved >= 0 && d.total_allocated >= 0 &&
-	        __builtin_add_overflow(d.total_reserved, d.total_allocated, &d.total_reserved))
-		d.total_reserved = -1;
+	/* What the allocator took from the device is not told. */
+	d.total_reserved = -1;
 	d.device = xstats_number(s, XSTAT_DEVICE_ON_HOST, TRACE_NONE);
 	if (d.device == TRACE_NONE && xstats_has(s, XSTAT_ALLOCATOR))
 		d.device = allocator_device(s->text[XSTAT_ALLOCATOR]);

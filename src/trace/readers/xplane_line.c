@@ -160,6 +160,7 @@ static void keep_names(
 static void add_sums(struct xplane *p, const struct xline *line, struct xline_scratch *scratch)
 {
 	struct trace_line sums = { .plane = p->name_number,
+		.device = p->device,
 		.name = timeline_name(p->t, line->display.len ? line->display : line->name),
 		.n_events = (int64_t)line->n };
 	int64_t busy_ps = 0, total_ps = 0, end_ps = INT64_MIN;

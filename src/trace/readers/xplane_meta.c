@@ -15,7 +15,6 @@ static const struct {
 	{ STR_INIT("allocator_name"), XSTAT_ALLOCATOR },
 	{ STR_INIT("bytes_accessed"), XSTAT_BYTES_ACCESSED },
 	{ STR_INIT("bytes_allocated"), XSTAT_BYTES_ALLOCATED },
-	{ STR_INIT("bytes_reserved"), XSTAT_BYTES_RESERVED },
 	{ STR_INIT("core_count"), XSTAT_CORE_COUNT },
 	{ STR_INIT("correlation_id"), XSTAT_CORRELATION },
 	{ STR_INIT("index_on_host"), XSTAT_DEVICE_ON_HOST },
