@@ -1,5 +1,6 @@
 #include "finding_look.h"
 #include "tap.h"
+#include "trace/reader.h"
 #include "timeline_make.h"
 
 static void what_runs_alone_is_what_could_be_saved(void)
@@ -110,6 +111,39 @@ static void many_names_are_no_concentration(void)
 	timeline_release(&t);
 }
 
+/* top5_share, distinct_names and total_us of the answers; and hardly anything without a kind. */
+static void real_traces_have_the_shares_of_the_reference_program(void)
+{
+	static const struct {
+		const char *file;
+		double top5;
+	} cases[] = {
+		{ "data/traces/kineto/h100_bert_small_infer.json.gz", 0.785838 },
+		{ "data/traces/kineto/h100_qwen15_05b_infer.json.gz", 0.638214 },
+		{ "data/traces/kineto/mi300_sglang_qwen3_8b_decode.json.gz", 0.751117 },
+		{ "data/traces/kineto/b200_vllm_eager_infer.json.gz", 0.751826 },
+		{ "data/traces/kineto/mi300_torch_compile_triton.json.gz", 0.97541 },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *path = tap_shared(cases[i].file);
+		struct timeline t;
+		struct err err;
+		if (!path) {
+			tap_skip("the traces are not here");
+			return;
+		}
+		if (!CHECK(trace_read_file(path, &t, &err)))
+			return;
+		struct look l;
+		struct trace_finding *f = look_at(&l, &t, &concentration_analysis);
+		CHECK_NEAR(fact_value(f, "top5_ratio"), cases[i].top5, 5e-7);
+		double other = fact_value(f, "other_ratio");
+		CHECK(isnan(other) || other < 0.01);
+		look_away(&l);
+		timeline_release(&t);
+	}
+}
+
 int main(void)
 {
 	TAP_RUN(what_runs_alone_is_what_could_be_saved);
@@ -117,6 +151,7 @@ int main(void)
 	TAP_RUN(the_shape_that_takes_most_is_named);
 	TAP_RUN(operators_stand_in_where_there_is_no_device);
 	TAP_RUN(nothing_to_look_at_is_said);
+	TAP_RUN(real_traces_have_the_shares_of_the_reference_program);
 	TAP_RUN(many_names_are_no_concentration);
 	return tap_done();
 }

@@ -43,6 +43,7 @@ struct roofline {
 	uint32_t cap_work;
 	int64_t *op_ns;      /* [operators]: time of the kernels of each */
 	uint32_t *op_kernel; /* [operators]: its longest kernel */
+	bool *is_around;     /* [operators]: another has the same work within it */
 	struct device_peaks peaks;
 	bool has_peaks;
 	int64_t total_ns, known_ns, wall_ns, n_known;
@@ -69,16 +70,22 @@ static struct op_work *work_of(struct roofline *x, uint32_t op)
 	return &x->work[kind];
 }
 
-/* The innermost operator around this work that has work of its own; NONE32. */
+/*
+ * The innermost operator around this work that has work of its own; NONE32. Those around it that
+ * have some too mean the same work (aten::matmul around aten::bmm), and are marked.
+ */
 static uint32_t worker_of(struct roofline *x, uint32_t device_event)
 {
-	uint32_t op = caller_of(x->v, device_event);
+	uint32_t op = caller_of(x->v, device_event), worker = NONE32;
 	for (int depth = 0; op != NONE32 && depth < CALLERS_MAX_DEPTH; depth++) {
-		if (work_of(x, op)->kind != WORK_NONE)
-			return op;
+		bool works = work_of(x, op)->kind != WORK_NONE;
+		if (works && worker == NONE32)
+			worker = op;
+		else if (works)
+			x->is_around[op] = true;
 		op = x->v->parent[op];
 	}
-	return NONE32;
+	return worker;
 }
 
 static void gather_device(struct roofline *x, const struct device_view *d)
@@ -106,8 +113,14 @@ static void gather_operators(struct roofline *x)
 	const struct event_list *list = &x->v->t->lists[GROUP_OPERATOR];
 	for (uint32_t i = 0; i < list->n; i++) {
 		x->total_ns += x->v->self_ns[i];
-		if (work_of(x, i)->kind != WORK_NONE)
-			x->op_ns[i] = x->v->self_ns[i];
+		if (work_of(x, i)->kind == WORK_NONE)
+			continue;
+		x->op_ns[i] = x->v->self_ns[i];
+		uint32_t op = x->v->parent[i];
+		for (int depth = 0; op != NONE32 && depth < CALLERS_MAX_DEPTH; depth++) {
+			x->is_around[op] = true;
+			op = x->v->parent[op];
+		}
 	}
 	x->wall_ns = x->total_ns;
 }
@@ -156,7 +169,7 @@ static void add_up(struct roofline *x)
 {
 	const struct event_list *list = &x->v->t->lists[GROUP_OPERATOR];
 	for (uint32_t i = 0; i < list->n; i++) {
-		if (x->op_ns[i] <= 0)
+		if (x->op_ns[i] <= 0 || x->is_around[i])
 			continue;
 		uint32_t kind = kind_of(x, i);
 		struct op_work *w = &x->work[kind];
@@ -255,7 +268,8 @@ static void analyse(const struct trace_view *v, const struct analysis_limits *li
 	size_t n = v->t->lists[GROUP_OPERATOR].n;
 	struct roofline x = { .v = v,
 		.op_ns = mem_zeroed(n + 1, sizeof *x.op_ns),
-		.op_kernel = mem_zeroed(n + 1, sizeof *x.op_kernel) };
+		.op_kernel = mem_zeroed(n + 1, sizeof *x.op_kernel),
+		.is_around = mem_zeroed(n + 1, sizeof *x.is_around) };
 	for (size_t i = 0; i < v->n_devices; i++)
 		gather_device(&x, &v->devices[i]);
 	if (!x.total_ns)
@@ -285,6 +299,7 @@ static void analyse(const struct trace_view *v, const struct analysis_limits *li
 	free(x.work);
 	free(x.op_ns);
 	free(x.op_kernel);
+	free(x.is_around);
 }
 
 const struct trace_analysis roofline_analysis = { .id = "roofline", .analyse = analyse };
