@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/common.h"
 #include "cmd/trace_export.h"
+#include "cmd/trace_progress.h"
 
 #include "base/i18n.h"
 #include "base/units.h"
@@ -149,8 +150,7 @@ struct trace_call {
 
 static void on_reading(void *ctx, const char *path)
 {
-	(void)ctx;
-	cmd_progress(_("reading %s"), path);
+	trace_progress_file(ctx, path);
 }
 
 static void warn_of_unread(const struct trace *trace)
@@ -217,15 +217,19 @@ static bool write_exports(const struct trace_call *call, const struct trace *tra
 
 static bool trace_files(const struct trace_call *call, const struct opt_list *args, struct err *err)
 {
-	const struct trace_hooks hooks = { .reading = on_reading };
+	struct trace_progress *progress = trace_progress_start();
+	const struct trace_hooks hooks = { .reading = on_reading, .ctx = progress };
 	struct trace trace;
 	struct trace_run result;
 	expect_interrupt();
-	if (!trace_open(&trace, args->items, args->n, &hooks, err))
+	if (!trace_open(&trace, args->items, args->n, &hooks, err)) {
+		trace_progress_stop(progress);
 		return false;
-	warn_of_unread(&trace);
+	}
+	trace_progress_file(progress, NULL);
 	bool ok = trace_analyse(&trace, &call->options, call->run, &result, err);
-	cmd_progress_clear();
+	trace_progress_stop(progress);
+	warn_of_unread(&trace);
 	ok = ok && write_exports(call, &trace, err) && write_result(call, &result, err);
 	trace_close(&trace);
 	return ok;

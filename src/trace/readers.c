@@ -44,6 +44,31 @@ bool trace_is_known(const char *path)
 	return known;
 }
 
+/* Files of profilers that keep their format to themselves, and what makes a readable one of them.
+ */
+static const struct {
+	struct str suffix;
+	const char *hint;
+} exports[] = {
+	{ STR_INIT(".nsys-rep"), N_("export it: nsys export --type sqlite FILE") },
+	{ STR_INIT(".qdrep"), N_("export it: nsys export --type sqlite FILE") },
+	{ STR_INIT(".ncu-rep"), N_("export it: ncu --import FILE --csv --page details") },
+	{ STR_INIT(".pftrace"), N_("record it as JSON or CSV: rocprofv3 --output-format json") },
+	{ STR_INIT(".rocpd"), N_("record it as JSON or CSV: rocprofv3 --output-format json") },
+};
+
+static bool unknown_format(const char *path, struct err *err)
+{
+	const char *hint = N_("known are traces of PyTorch, ONNX Runtime, JAX and TensorFlow "
+	                      "(XPlane), Nsight Systems (SQLite, CSV), Nsight Compute (CSV), "
+	                      "rocprof (JSON, CSV) and other Chrome traces");
+	for (size_t i = 0; i < ARRAY_LEN(exports); i++)
+		if (str_ends(str_of(path), exports[i].suffix))
+			hint = exports[i].hint;
+	err_set(err, ERR_INPUT, _("'%s' is no trace of a profiler that is known"), path);
+	return err_hint(err, "%s", _(hint));
+}
+
 bool trace_read_file(const char *path, struct timeline *t, struct err *err)
 {
 	struct source source;
@@ -58,8 +83,7 @@ bool trace_read_file(const char *path, struct timeline *t, struct err *err)
 		if (ok)
 			timeline_drop_duplicates(t);
 	} else {
-		ok = err_set(
-		        err, ERR_INPUT, _("'%s' is no trace of a profiler that is known"), path);
+		ok = unknown_format(path, err);
 	}
 	source_close(&source);
 	return ok;

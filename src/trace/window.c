@@ -74,7 +74,6 @@ void window_cut(const struct timeline *t, int64_t from_ns, int64_t to_ns,
 			timeline_span(ret, ret->lists[g].v[i].start_ns, ret->lists[g].v[i].dur_ns);
 	}
 	cut_counters(t, &window, ret);
-	ret->n_summaries = 0; /* they are of the whole time */
 }
 
 void window_release(struct timeline *t)
