@@ -70,6 +70,11 @@ void timeline_span(struct timeline *t, int64_t start_ns, int64_t dur_ns)
 		t->span_end_ns = start_ns + dur_ns;
 }
 
+int64_t timeline_length_ns(const struct timeline *t)
+{
+	return t->span_end_ns > t->span_start_ns ? t->span_end_ns - t->span_start_ns : 0;
+}
+
 static void list_add(struct event_list *list, const struct event *e)
 {
 	list->v = room(list->v, list->n, &list->cap, sizeof *list->v);

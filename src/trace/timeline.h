@@ -310,6 +310,8 @@ void timeline_add(struct timeline *t, enum event_group group, const struct event
 bool timeline_add_checked(struct timeline *t, enum event_group group, const struct event *e);
 /* Widens the span of the file by an event that is not kept. */
 void timeline_span(struct timeline *t, int64_t start_ns, int64_t dur_ns);
+/* From the first start to the last end of all spans; 0: there are none. */
+int64_t timeline_length_ns(const struct timeline *t);
 
 uint32_t timeline_name(struct timeline *t, struct str name);
 uint32_t timeline_track(struct timeline *t, const struct track *track);

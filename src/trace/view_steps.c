@@ -183,7 +183,7 @@ static uint32_t fullest_class(
 		k->n_long += list->v[i].dur_ns >= mean_ns / REPEATED_SHORTEST;
 	}
 	uint32_t best = 0;
-	double least = REPEATED_COVER_RATIO * (double)(v->t->span_end_ns - v->t->span_start_ns);
+	double least = REPEATED_COVER_RATIO * (double)timeline_length_ns(v->t);
 	for (uint32_t k = 1; k < n_classes; k++) {
 		if (c[k].n < 2 || (double)c[k].total_ns < least || 2 * c[k].n_long <= c[k].n)
 			continue;

@@ -162,6 +162,16 @@ static void without_a_device_every_analysis_of_it_abstains(void)
 	}
 }
 
+static void an_empty_timeline_is_no_trouble(void)
+{
+	for (size_t i = 0; trace_analyses[i]; i++) {
+		begin();
+		struct trace_finding *f = run_analysis(trace_analyses[i]);
+		CHECK(f->state == TRACE_ABSTAINED ? f->reason != NULL : f->text != NULL);
+		end();
+	}
+}
+
 /* Three steps of 10 us; in each two kernels of 2 us, 1 us apart, and 5 us to the next step. */
 static void gaps_between_steps_are_told_from_gaps_inside_them(void)
 {
@@ -462,6 +472,7 @@ int main(void)
 	TAP_RUN(the_cover_of_a_device_adds_up_to_its_span_to_the_ns);
 	TAP_RUN(a_busy_device_has_nothing_to_gain_between_its_work);
 	TAP_RUN(without_a_device_every_analysis_of_it_abstains);
+	TAP_RUN(an_empty_timeline_is_no_trouble);
 	TAP_RUN(gaps_between_steps_are_told_from_gaps_inside_them);
 	TAP_RUN(gaps_are_counted_by_their_length_and_the_host_is_named);
 	TAP_RUN(short_kernels_behind_late_launches_are_bound_by_them);

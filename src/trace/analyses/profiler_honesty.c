@@ -33,7 +33,7 @@ static double overhead(const struct trace_view *v)
 	int64_t ns = intervals_length_ns(intervals_union(all, list->n, &tmp));
 	free(all);
 	arena_release(&tmp);
-	return ratio_of(ns, v->t->span_end_ns - v->t->span_start_ns);
+	return ratio_of(ns, timeline_length_ns(v->t));
 }
 
 static double python_frames(const struct trace_view *v)

@@ -107,8 +107,8 @@ static void facts(const struct trace_view *v, const struct device_sums *s, const
 		finding_fact_absent(f, run, "sync_gap_ratio", "ratio",
 		        _("the trace holds no work of a device"));
 	finding_fact(f, run, "blocked_ratio",
-	        ratio_of(w->longest_blocked_ns, v->t->span_end_ns - v->t->span_start_ns), "ratio",
-	        n, "waiting calls of one thread");
+	        ratio_of(w->longest_blocked_ns, timeline_length_ns(v->t)), "ratio", n,
+	        "waiting calls of one thread");
 	finding_fact(f, run, "waits", (double)w->n, "1", n, "calls");
 	finding_fact(f, run, "wait_time_ns", (double)w->ns, "ns", n, "calls");
 	if (v->n_steps)
@@ -120,7 +120,7 @@ static void say(const struct trace_view *v, const struct device_sums *s, const s
         struct arena *run, struct trace_finding *f)
 {
 	double gaps = ratio_of(s->sync_host_ns, s->span_ns);
-	double blocked = ratio_of(w->longest_blocked_ns, v->t->span_end_ns - v->t->span_start_ns);
+	double blocked = ratio_of(w->longest_blocked_ns, timeline_length_ns(v->t));
 	char span[UNITS_TEXT];
 	units_duration((double)s->span_ns, span);
 	if (isfinite(gaps) && gaps >= MEASURES_NOISE_RATIO) {
