@@ -18,7 +18,9 @@ struct trace_out {
 /*
  * The events that are kept, in the dialect of Kineto: what was dropped (short frames of Python,
  * arguments without a use here) is what makes it slim. A launch and its work are joined by flows.
- * Read again, it gives the same numbers.
+ * Read again, it gives the same numbers; but what Kineto has no place for, the lines of XLA and the
+ * types of ONNX Runtime's nodes, does not come back, and a grid of work-items becomes one of
+ * blocks.
  *
  * Times are from the beginning of the first event, so that the doubles of a viewer hold whole
  * nanoseconds; baseTimeNanoseconds is moved with them where it is known.

@@ -94,26 +94,31 @@ static void put_triple(struct json *j, const char *key, const int64_t v[3])
 	json_array_close(j);
 }
 
-/* In Kineto's files a grid is of blocks; where it counts work-items, these are divided. */
-static void put_grid(struct json *j, const struct kernel_detail *d)
+/* A grid in the unit that the reader will take it for. */
+static void put_grid(struct json *j, const struct kernel_detail *d, bool items)
 {
 	int64_t grid[3];
 	for (int i = 0; i < 3; i++) {
-		bool items = d->grid_in_items && d->block[i] > 0;
-		grid[i] = items ? (d->grid[i] + d->block[i] - 1) / d->block[i] : d->grid[i];
+		int64_t block = d->block[i] > 0 ? d->block[i] : 1;
+		grid[i] = d->grid[i];
+		if (d->grid_in_items == GRID_IN_ITEMS && !items && grid[i] >= 0)
+			grid[i] = grid[i] / block + (grid[i] % block != 0);
+		else if (d->grid_in_items == GRID_IN_BLOCKS && items && grid[i] >= 0 &&
+		         grid[i] <= INT64_MAX / block)
+			grid[i] *= block;
 	}
 	put_triple(j, "grid", grid);
 	put_triple(j, "block", d->block);
 }
 
-static void put_kernel(struct json *j, const struct timeline *t, const struct event *e)
+static void put_kernel(struct json *j, const struct timeline *t, const struct event *e, bool items)
 {
 	const struct kernel_detail *d = timeline_kernel(t, e);
 	if (t->is_amd)
 		json_put_string(j, "kind", "Dispatch Kernel");
 	if (!d)
 		return;
-	put_grid(j, d);
+	put_grid(j, d, items);
 	put_known(j, "registers per thread", d->registers);
 	put_known(j, "shared memory", d->shared_bytes);
 	put_known(j, "est. achieved occupancy %", d->occupancy_percent);
@@ -127,8 +132,10 @@ static void put_kernel(struct json *j, const struct timeline *t, const struct ev
 static void put_copy(struct json *j, const struct timeline *t, const struct event *e)
 {
 	const struct copy_detail *d = timeline_copy(t, e);
-	if (d)
-		put_known(j, "bytes", d->bytes);
+	if (!d)
+		return;
+	put_known(j, "bytes", d->bytes);
+	put_text(j, "kind", timeline_name_of(t, d->kind_name));
 }
 
 static void put_operator(struct json *j, const struct timeline *t, const struct event *e)
@@ -175,8 +182,8 @@ static void put_memory(struct json *j, const struct timeline *t, const struct ev
 	json_put_int(j, "Device Id", d->device);
 }
 
-void export_args(
-        struct json *j, const struct timeline *t, enum event_group group, const struct event *e)
+void export_args(struct json *j, const struct timeline *t, enum event_group group,
+        const struct event *e, bool items)
 {
 	const struct track *k = timeline_track_of(t, e->track);
 	if (k->device != TRACE_NONE) {
@@ -189,7 +196,7 @@ void export_args(
 	switch (group) {
 	case GROUP_DEVICE:
 		if (e->kind == DEVICE_KERNEL)
-			put_kernel(j, t, e);
+			put_kernel(j, t, e, items);
 		else
 			put_copy(j, t, e);
 		break;
@@ -230,7 +237,7 @@ struct str export_name(
 	if (group != GROUP_DEVICE || e->kind != DEVICE_MEMCPY || str_starts(name, STR("Memcpy ")))
 		return name;
 	const struct copy_detail *d = timeline_copy(t, e);
-	if (!d || d->kind_name == 0)
+	if (!d || d->kind_name == 0 || (d->from == MEMORY_UNKNOWN && d->to == MEMORY_UNKNOWN))
 		return name;
 	buf_clear(tmp);
 	buf_printf(tmp, "Memcpy %.*s (%s -> %s)", STR_ARG(timeline_name_of(t, d->kind_name)),

@@ -7,13 +7,17 @@
 #include "text/json.h"
 #include "trace/timeline.h"
 
-/* Keys and values into the object that is open. */
-void export_args(
-        struct json *j, const struct timeline *t, enum event_group group, const struct event *e);
+/*
+ * Keys and values into the object that is open.
+ *
+ * items  the reader will take the grid for work-items, by the call that launched the kernel
+ */
+void export_args(struct json *j, const struct timeline *t, enum event_group group,
+        const struct event *e, bool items);
 
 /*
- * The name of an event: that of a copy must tell its kind and its memory ("Memcpy HtoD (Pageable ->
- * Device)"), because Kineto has no other place for them. tmp holds it where it is made.
+ * The name of an event: that of a copy whose memory is known must tell it ("Memcpy HtoD (Pageable
+ * -> Device)"), because Kineto has no other place for that. tmp holds it where it is made.
  */
 struct str export_name(
         const struct timeline *t, enum event_group group, const struct event *e, struct buf *tmp);

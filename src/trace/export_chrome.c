@@ -166,8 +166,18 @@ static const char *category_of(enum event_group group, const struct event *e)
 	return groups[group].cat;
 }
 
-static void write_event(struct export *x, enum event_group group, const struct event *e)
+/* Kineto's readers know a grid of work-items by the call of AMD's runtime that launched it. */
+static bool grid_is_of_items(const struct export *x, enum event_group group, size_t i)
 {
+	if (group != GROUP_DEVICE || !x->t->is_amd || x->v->launch[i] == NONE32)
+		return false;
+	uint32_t name = x->t->lists[GROUP_CALL].v[x->v->launch[i]].name;
+	return str_starts(timeline_name_of(x->t, name), STR("hipExtModuleLaunchKernel"));
+}
+
+static void write_event(struct export *x, enum event_group group, size_t i)
+{
+	const struct event *e = &x->t->lists[group].v[i];
 	struct json j;
 	bool span = groups[group].ph[0] == 'X';
 	begin_event(x, &j);
@@ -183,7 +193,7 @@ static void write_event(struct export *x, enum event_group group, const struct e
 		json_put_string(&j, "s", "t");
 	json_key(&j, "args");
 	json_object_open(&j);
-	export_args(&j, x->t, group, e);
+	export_args(&j, x->t, group, e, grid_is_of_items(x, group, i));
 	json_object_close(&j);
 	json_object_close(&j);
 }
@@ -306,7 +316,7 @@ bool trace_export_chrome(const struct trace_view *v, const struct trace_out *out
 	write_tracks(&x);
 	for (int g = 0; g < N_GROUPS; g++)
 		for (size_t i = 0; i < v->t->lists[g].n && !x.failed; i++)
-			write_event(&x, g, &v->t->lists[g].v[i]);
+			write_event(&x, g, i);
 	write_flows(&x);
 	write_counters(&x);
 	buf_add_c(&x.piece, "\n]}\n");

@@ -142,7 +142,7 @@ static void put_details(struct timeline *t)
 	k.grid[1] = k.grid[2] = 1;
 	k.block[0] = 64;
 	k.block[1] = k.block[2] = 1;
-	k.grid_in_items = 1;
+	k.grid_in_items = GRID_IN_ITEMS;
 	i = put_kernel(t, "k", 7000, 8000, UINT64_MAX);
 	t->lists[GROUP_DEVICE].v[i].detail = timeline_detail(t, DETAIL_KERNEL, &k);
 }

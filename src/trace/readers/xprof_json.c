@@ -286,6 +286,9 @@ static bool recognises(const struct source *source)
 {
 	static const struct str marks[] = { STR_INIT("\"highres-ticks\""),
 		STR_INIT("\"/device:GPU:"), STR_INIT("\"/device:TPU:"), STR_INIT("\"/host:CPU\"") };
+	/* A trace of another format that was written out again in Kineto's dialect. */
+	if (str_find(source->head, STR("\"schemaVersion\"")) >= 0)
+		return false;
 	if (!source_is_text(source) || str_find(source->head, STR("\"ph\"")) < 0)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
