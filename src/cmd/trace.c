@@ -56,7 +56,8 @@ static const struct opt rows[] = {
 };
 
 static const struct cmd_usage usage = {
-	.line = "venturi trace FILE|FOLDER... [options]",
+	.line = "venturi trace FILE|FOLDER... [options]\n"
+	        "       venturi trace diff FIRST SECOND [options]",
 	.about = N_("Reads what profilers leave behind (PyTorch, ONNX Runtime, JAX and TensorFlow, "
 	            "Nsight Systems, Nsight Compute, rocprof, any Chrome trace; gzip too; "
 	            "recognised by "
