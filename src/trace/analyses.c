@@ -14,6 +14,7 @@ const struct trace_analysis *const trace_analyses[] = {
 	&fill_analysis,
 	&reshapes_casts_analysis,
 	&fusible_chains_analysis,
+	&unfused_attention_analysis,
 	&precision_analysis,
 	&copies_analysis,
 	&synchronisation_analysis,

@@ -19,6 +19,7 @@ extern const struct trace_analysis profiler_honesty_analysis;
 extern const struct trace_analysis shape_churn_analysis;
 extern const struct trace_analysis streams_analysis;
 extern const struct trace_analysis synchronisation_analysis;
+extern const struct trace_analysis unfused_attention_analysis;
 extern const struct trace_analysis warm_up_analysis;
 extern const struct trace_analysis roofline_analysis;
 extern const struct trace_analysis fill_analysis;
