@@ -75,3 +75,13 @@ enum call_kind call_kind_of(struct str name)
 	}
 	return CALL_OTHER;
 }
+
+bool call_is_runtime(struct str name)
+{
+	static const struct str prefixes[] = { STR_INIT("cuda"), STR_INIT("cu"), STR_INIT("hip") };
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
+		if (str_starts(name, prefixes[i]) && name.len > prefixes[i].len &&
+		        name.s[prefixes[i].len] >= 'A' && name.s[prefixes[i].len] <= 'Z')
+			return true;
+	return false;
+}

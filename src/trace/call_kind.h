@@ -9,6 +9,8 @@
 
 #include "base/str.h"
 
+#include <stdbool.h>
+
 enum call_kind {
 	CALL_OTHER,
 	CALL_LAUNCH,        /* of one kernel */
@@ -26,5 +28,10 @@ enum call_kind {
 
 /* A walk over a short table; ask once for each name. */
 enum call_kind call_kind_of(struct str name);
+/*
+ * Whether it is a call of CUDA's or HIP's runtime or driver at all, where a trace does not tell:
+ * cudaMalloc, cuLaunchKernel, hipMemcpyAsync.
+ */
+bool call_is_runtime(struct str name);
 
 #endif

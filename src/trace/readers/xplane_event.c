@@ -9,6 +9,8 @@
  */
 #include "trace/readers/xplane.h"
 
+#include "trace/call_kind.h"
+
 /* XLA's number for the host's memory in a layout: Layout::kHostMemorySpace of xla/layout.h. */
 static const struct str host_memory = STR_INIT("S(5)");
 
@@ -253,17 +255,6 @@ static void add_memory(struct xplane *p, const struct xstats *s, struct event *e
 	p->t->has_memory = 1;
 }
 
-/* Calls of CUDA's and HIP's runtime and driver: cudaMalloc, cuLaunchKernel, hipMemcpyAsync. */
-static bool is_call(struct str name)
-{
-	static const struct str prefixes[] = { STR_INIT("cuda"), STR_INIT("cu"), STR_INIT("hip") };
-	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
-		if (str_starts(name, prefixes[i]) && name.len > prefixes[i].len &&
-		        name.s[prefixes[i].len] >= 'A' && name.s[prefixes[i].len] <= 'Z')
-			return true;
-	return false;
-}
-
 static void add_host(struct xplane *p, const struct xline *line, size_t i, struct event *e)
 {
 	struct str name = timeline_name_of(p->t, e->name);
@@ -284,7 +275,7 @@ static void add_host(struct xplane *p, const struct xline *line, size_t i, struc
 		add_memory(p, &s, e, is_free);
 	} else if (line->events[i].is_instant) {
 		timeline_add(p->t, GROUP_INSTANT, e);
-	} else if (is_call(name)) {
+	} else if (call_is_runtime(name)) {
 		e->link = (uint64_t)xstats_number(&s, XSTAT_CORRELATION, 0);
 		timeline_add(p->t, GROUP_CALL, e);
 	} else if (xstats_has(&s, XSTAT_IS_ROOT) || xstats_has(&s, XSTAT_STEP)) {

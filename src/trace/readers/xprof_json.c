@@ -7,6 +7,7 @@
  *
  * Source: tsl/profiler/convert/trace_events_to_json.cc.
  */
+#include "trace/call_kind.h"
 #include "trace/readers/chrome_event.h"
 #include "trace/readers/readers.h"
 #include "trace/readers/track_names.h"
@@ -238,17 +239,6 @@ static struct track_use use_of(struct str process, struct str thread, struct str
 	return use;
 }
 
-/* Calls of CUDA's and HIP's runtime and driver: cudaMalloc, cuLaunchKernel, hipMemcpyAsync. */
-static bool is_call(struct str name)
-{
-	static const struct str prefixes[] = { STR_INIT("cuda"), STR_INIT("cu"), STR_INIT("hip") };
-	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++)
-		if (str_starts(name, prefixes[i]) && name.len > prefixes[i].len &&
-		        name.s[prefixes[i].len] >= 'A' && name.s[prefixes[i].len] <= 'Z')
-			return true;
-	return false;
-}
-
 static enum event_group group_of(
         const struct timeline *t, enum event_group group, const struct event *e)
 {
@@ -257,7 +247,7 @@ static enum event_group group_of(
 		return group;
 	if (str_starts(name, STR("$")))
 		return GROUP_PYTHON;
-	return is_call(name) ? GROUP_CALL : GROUP_OPERATOR;
+	return call_is_runtime(name) ? GROUP_CALL : GROUP_OPERATOR;
 }
 
 static void xprof_finish(struct chrome_part *part)
