@@ -80,6 +80,8 @@ bool trace_read_file(const char *path, struct timeline *t, struct err *err)
 		timeline_init(t, path, reader->name);
 		ok = reader->read(&source, t, err);
 		t->truncated |= source.damaged;
+		/* What SQLite reads by itself is of the size of the file. */
+		t->n_bytes = source.n_read ? source.n_read : source.size;
 		if (ok)
 			timeline_drop_duplicates(t);
 	} else {

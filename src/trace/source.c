@@ -104,15 +104,16 @@ bool source_rewind(struct source *s, struct err *err)
 	inflater_free(s->inflater);
 	s->inflater = s->packed ? inflater_new(s->fd) : NULL;
 	s->damaged = false;
+	s->n_read = 0;
 	return true;
 }
 
 size_t source_read(struct source *s, char *out, size_t n)
 {
-	if (!s->packed)
-		return read_plain(s->fd, out, n);
-	size_t got = inflater_read(s->inflater, out, n);
-	s->damaged = inflater_is_broken(s->inflater);
+	size_t got = s->packed ? inflater_read(s->inflater, out, n) : read_plain(s->fd, out, n);
+	if (s->packed)
+		s->damaged = inflater_is_broken(s->inflater);
+	s->n_read += (int64_t)got;
 	return got;
 }
 

@@ -20,6 +20,7 @@ struct source {
 	const char *path;
 	int fd;                    /* -1: closed */
 	int64_t size;              /* of the file */
+	int64_t n_read;            /* unpacked bytes since the beginning, a byte-order mark too */
 	bool packed;               /* the bytes have to be inflated */
 	bool damaged;              /* set by reading: the packed data ended early or is broken */
 	struct str head;           /* the first bytes, unpacked, a byte-order mark removed */

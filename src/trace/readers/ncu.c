@@ -362,7 +362,6 @@ static bool read(struct source *source, struct timeline *t, struct err *err)
 		        source->path);
 	struct ncu n = { .t = t };
 	/* Numbers of keys are one more than those of launches: 0 is the empty key. */
-	t->n_bytes = (int64_t)text.len;
 	read_text(&n, (struct str){ text.s + at, text.len - (size_t)at });
 	csv_row_release(&n.header);
 	csv_row_release(&n.units);

@@ -460,7 +460,6 @@ static bool nsys_stats_read(struct source *source, struct timeline *t, struct er
 	while (csv_next(&c, &row))
 		take_row(&s, &row);
 	drop_told_twice(t);
-	t->n_bytes = (int64_t)text.len;
 	t->truncated |= c.cut;
 	t->lost[LOST_BROKEN] += c.n_broken;
 	t->software = timeline_name(t, STR("Nsight Systems"));

@@ -312,7 +312,6 @@ static bool read_csv(struct source *source, struct timeline *t, struct err *err)
 	struct csv c = csv_of(buf_str(&text), ',');
 	read_rows(&r, &c, text.len && text.s[text.len - 1] == '\n');
 	t->is_amd = true;
-	t->n_bytes = (int64_t)text.len;
 	t->truncated |= c.cut;
 	t->lost[LOST_BROKEN] += c.n_broken;
 	csv_row_release(&r.header);

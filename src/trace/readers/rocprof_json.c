@@ -291,7 +291,6 @@ static bool read_json(struct source *source, struct timeline *t, struct err *err
 	struct loose_json j = loose_json_of(buf_str(&text));
 	read_document(t, &j);
 	t->is_amd = true;
-	t->n_bytes = (int64_t)text.len;
 	t->lost[LOST_BROKEN] += j.broken;
 	t->truncated = j.cut;
 	return true;

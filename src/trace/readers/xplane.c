@@ -91,7 +91,6 @@ static void read_space(struct timeline *t, struct str space)
 			read_plane(t, f.bytes, &scratch, &start_ns);
 	t->truncated |= r.cut;
 	t->lost[LOST_BROKEN] += r.broken;
-	t->n_bytes = (int64_t)space.len;
 	xline_scratch_release(&scratch);
 	xplane_resolve_frees(t);
 	if (t->span_start_ns <= t->span_end_ns)
