@@ -267,4 +267,13 @@ AVX2 INLINE const char *skip_avx2(struct scan_skip *s, const char *p, const char
 
 #endif /* __x86_64__ */
 
+/* The ways that every machine of a kind has: for what is not called through a scan_ops. */
+#if defined(__x86_64__)
+#define quote_here quote_sse2
+#define word_here word_sse2
+#else
+#define quote_here quote_portable
+#define word_here word_portable
+#endif
+
 #endif

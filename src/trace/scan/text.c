@@ -4,6 +4,7 @@
 #include "trace/scan/scan.h"
 
 #include "text/json_scan.h"
+#include "trace/scan/bytes_inline.h"
 
 #include <string.h>
 
@@ -55,10 +56,11 @@ static bool ends(struct chrome_members *m)
 /* The string whose opening quote is at p. */
 static bool read_string(struct chrome_members *m, struct str *ret_text)
 {
-	bool escaped = false;
-	const char *from = m->p + 1;
-	const char *quote = scan_string_end(scan_ops_best(), from, m->end, &escaped);
-	if (!quote)
+	const char *from = m->p + 1, *quote = quote_here(from, m->end);
+	/* An escaped byte may be a quote. */
+	while (quote < m->end && *quote == '\\')
+		quote = m->end - quote > 2 ? quote_here(quote + 2, m->end) : m->end;
+	if (quote == m->end)
 		return ends(m);
 	*ret_text = (struct str){ from, (size_t)(quote - from) };
 	m->p = quote + 1;
@@ -85,8 +87,7 @@ static bool read_value(struct chrome_members *m, struct str *ret_value)
 	if (*m->p == '{' || *m->p == '[')
 		return read_brackets(m, ret_value);
 	const char *from = m->p;
-	while (m->p < m->end && !scan_may_follow(*m->p))
-		m->p++;
+	m->p = word_here(from, m->end);
 	*ret_value = (struct str){ from, (size_t)(m->p - from) };
 	return true;
 }
