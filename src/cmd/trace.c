@@ -23,7 +23,7 @@ struct trace_command {
 	const char *top, *by, *kind;
 	int64_t step, from_ns, to_ns;
 	bool all;
-	const char *export, *folded;
+	const char *export, *folded, *html;
 };
 
 static const struct opt rows[] = {
@@ -47,6 +47,8 @@ static const struct opt rows[] = {
 	        .choices = "kernel|memcpy|memset|cpu_op|runtime|annotation" },
 	{ OPT(struct trace_command, all, OPT_FLAG, 'a', "all", NULL,
 	        N_("also what was looked at without a finding, and every fact and table")) },
+	{ OPT(struct trace_command, html, OPT_STRING, 0, "html", "FILE",
+	        N_("write all of it as one HTML page with a picture of each device's time")) },
 	{ OPT_HEADING, .help = N_("For other tools:") },
 	{ OPT(struct trace_command, export, OPT_STRING, 0, "export", "FILE",
 	        N_("write what is counted as Chrome JSON, which Perfetto loads")) },
@@ -182,7 +184,15 @@ static const char *part_of(const struct trace_call *call)
 static bool exports_to_stdout(const struct trace_command *c)
 {
 	return (c->export && strcmp(c->export, "-") == 0) ||
-	       (c->folded && strcmp(c->folded, "-") == 0);
+	       (c->folded && strcmp(c->folded, "-") == 0) || (c->html && strcmp(c->html, "-") == 0);
+}
+
+static bool write_html(const char *path, const struct trace_run *r,
+        const struct report_trace_options *shown, struct err *err)
+{
+	AUTO(auto_buf) struct buf page = { 0 };
+	report_trace_html(r, shown, &page);
+	return cmd_write(path, buf_str(&page), err);
 }
 
 static bool write_result(const struct trace_call *call, const struct trace_run *r, struct err *err)
@@ -195,14 +205,16 @@ static bool write_result(const struct trace_call *call, const struct trace_run *
 		if (!cmd_write(common->json, buf_str(&json), err))
 			return false;
 	}
-	if (!cmd_shows_text(common) || exports_to_stdout(call->command))
-		return true;
 	const struct report_trace_options shown = {
 		.all = call->command->all,
 		.top = call->command->top != NULL,
 		.by = call->options.by,
 		.part = part_of(call),
 	};
+	if (call->command->html && !write_html(call->command->html, r, &shown, err))
+		return false;
+	if (!cmd_shows_text(common) || exports_to_stdout(call->command))
+		return true;
 	report_trace_text(r, &shown, &text);
 	return cmd_print(&text, err);
 }

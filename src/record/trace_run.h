@@ -52,6 +52,21 @@ struct trace_gap_sum {
 	int64_t n, total_ns;
 };
 
+/*
+ * A piece of a device's time: which share of it kernels ran, and which share only copies and
+ * memsets did. The rest was idle.
+ */
+struct trace_bucket {
+	double compute_ratio, copy_ratio;
+};
+
+/* A device from its first work to its last, in pieces of equal length. */
+struct trace_strip {
+	int64_t bucket_ns;
+	struct trace_bucket *buckets;
+	size_t n;
+};
+
 struct trace_device {
 	size_t file; /* which file it is of */
 	int64_t id;
@@ -66,6 +81,7 @@ struct trace_device {
 	struct trace_gap_sum *gap_sums;
 	size_t n_gap_sums;
 	int64_t direction_changes; /* between copies to and from the device, in order of start */
+	struct trace_strip strip;
 };
 
 /* "kernel", "memcpy", "memset", "cpu_op", "runtime", "annotation" */

@@ -21,6 +21,13 @@ struct report_trace_options {
 	const char *part; /* a sentence that says that only a part was looked at; NULL: all was */
 };
 
+/*
+ * The same as the screen in one HTML file that needs no network, with all findings and a picture of
+ * each device's time. Readable without colours, and without scripts: it has none.
+ */
+void report_trace_html(
+        const struct trace_run *r, const struct report_trace_options *options, struct buf *out);
+
 /* A screen of at most 100 columns: the verdict, the devices, what was found, the longest lists. */
 void report_trace_text(
         const struct trace_run *r, const struct report_trace_options *options, struct buf *out);

@@ -26,8 +26,7 @@ static int by_share(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Those of a state; the verdict, which stands on top already, only with all. */
-static size_t pick(const struct trace_run *r, enum trace_finding_state state, bool all,
+size_t trace_pick(const struct trace_run *r, enum trace_finding_state state, bool all,
         struct arena *tmp, const struct trace_finding ***ret)
 {
 	const struct trace_finding **list =
@@ -137,7 +136,7 @@ static void print_found(const struct trace_run *r, const struct report_trace_opt
         struct arena *tmp, struct buf *out)
 {
 	const struct trace_finding **list;
-	size_t n = pick(r, TRACE_FOUND, options->all, tmp, &list);
+	size_t n = trace_pick(r, TRACE_FOUND, options->all, tmp, &list);
 	for (size_t i = 0; i < n; i++) {
 		const struct trace_finding *f = list[i];
 		if (i < FINDINGS_SHOWN || options->all)
@@ -161,7 +160,7 @@ static void print_rest(const struct trace_run *r, enum trace_finding_state state
 {
 	AUTO(auto_buf) struct buf line = { 0 };
 	const struct trace_finding **list;
-	size_t n = pick(r, state, all, tmp, &list);
+	size_t n = trace_pick(r, state, all, tmp, &list);
 	if (n == 0)
 		return;
 	buf_add_char(out, '\n');

@@ -18,6 +18,11 @@ void trace_devices(const struct trace_run *r, struct arena *tmp, struct buf *out
 void trace_findings(const struct trace_run *r, const struct report_trace_options *options,
         struct arena *tmp, struct buf *out);
 
+/* Those of a state, the larger share at stake first; the verdict, which stands on top already, only
+ * with all. */
+size_t trace_pick(const struct trace_run *r, enum trace_finding_state state, bool all,
+        struct arena *tmp, const struct trace_finding ***ret);
+
 /* Kernels, operators, calls, copies. */
 void trace_lists(const struct trace_run *r, const struct report_trace_options *options,
         struct arena *tmp, struct buf *out);

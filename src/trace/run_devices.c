@@ -99,6 +99,7 @@ void run_devices(const struct trace_view *v, size_t file, struct arena *run, str
 			.direction_changes = direction_changes(v, d),
 		};
 		fill_gaps(d, run, to);
+		to->strip = run_strip(d, run);
 	}
 }
 

@@ -17,8 +17,10 @@ void run_unread(const struct trace_unread *unread, struct trace_file *ret);
 void run_devices(const struct trace_view *v, size_t file, struct arena *run, struct trace_run *ret);
 
 /* The profiled launches of a file, appended. */
-void run_launches(
-        const struct timeline *t, size_t file, struct arena *run, struct trace_run *ret);
+void run_launches(const struct timeline *t, size_t file, struct arena *run, struct trace_run *ret);
+
+/* A device's time in pieces, for a picture: see struct trace_strip. */
+struct trace_strip run_strip(const struct device_view *d, struct arena *run);
 
 /* The steps of a file; nothing when there are some already. */
 void run_steps(const struct trace_view *v, struct arena *run, struct trace_run *ret);
