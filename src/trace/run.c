@@ -28,7 +28,9 @@ static size_t count_analyses(void)
 
 static void run_findings(struct run_state *s, const struct trace_view *v, size_t file)
 {
-	const struct analysis_limits limits = { .top = s->options->top };
+	const struct analysis_limits limits = { .top = s->options->top,
+		.peak_flop_per_s = s->options->peak_flop_per_s,
+		.peak_bytes_per_s = s->options->peak_bytes_per_s };
 	for (size_t i = 0; trace_analyses[i]; i++) {
 		if (!trace_analysis_applies(trace_analyses[i], v->t))
 			continue;

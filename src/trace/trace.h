@@ -14,6 +14,8 @@ struct trace_options {
 	int64_t step;           /* only this step, counted from 0; -1: all */
 	const char *by;         /* "name", "class", "shape", "stream", "step" */
 	const char *kind;       /* only operators of this kind; NULL: of all */
+	/* Of the device, measured by the user; 0: those of its data sheet. */
+	double peak_flop_per_s, peak_bytes_per_s;
 };
 
 /* A file that could not be read, and why. */
