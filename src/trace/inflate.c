@@ -5,18 +5,23 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 enum {
 	PACKED_BYTES = 1 << 16,
-	OUT_MAX = 1 << 30,
+	/* Unpacked in pieces of this size whatever is asked for, since how much of broken data
+	 * comes out depends on the size: the answer must not. Small enough to stay in a core's
+	 * cache. */
+	UNPACKED_BYTES = 1 << 17,
 	GZIP_MAGIC = 0x1f, /* the first byte of a member */
 };
 
 struct inflater {
 	struct inflate_codec *codec;
 	struct inflate_io io;
-	uint8_t *packed;
+	uint8_t *packed, *unpacked;
+	size_t at, n_unpacked; /* what of it is given away, and what there is */
 	int fd;
 	bool ended, broken;
 };
@@ -27,6 +32,7 @@ struct inflater *inflater_new(int fd)
 	f->fd = fd;
 	f->codec = inflate_codec_new();
 	f->packed = mem_realloc(NULL, PACKED_BYTES);
+	f->unpacked = mem_realloc(NULL, UNPACKED_BYTES);
 	return f;
 }
 
@@ -77,15 +83,29 @@ static void step(struct inflater *f)
 		f->broken = f->ended = true;
 }
 
-size_t inflater_read(struct inflater *f, char *out, size_t n)
+/* The next piece; false at the end. */
+static bool unpack(struct inflater *f)
 {
-	if (n > OUT_MAX)
-		n = OUT_MAX;
-	f->io.out = (uint8_t *)out;
-	f->io.n_out = n;
+	f->io.out = f->unpacked;
+	f->io.n_out = UNPACKED_BYTES;
 	while (f->io.n_out && !f->ended)
 		step(f);
-	return n - f->io.n_out;
+	f->at = 0;
+	f->n_unpacked = UNPACKED_BYTES - f->io.n_out;
+	return f->n_unpacked > 0;
+}
+
+size_t inflater_read(struct inflater *f, char *out, size_t n)
+{
+	size_t done = 0;
+	while (done < n && (f->at < f->n_unpacked || unpack(f))) {
+		size_t left = f->n_unpacked - f->at;
+		size_t take = left < n - done ? left : n - done;
+		memcpy(out + done, f->unpacked + f->at, take);
+		f->at += take;
+		done += take;
+	}
+	return done;
 }
 
 bool inflater_is_broken(const struct inflater *f)
@@ -99,5 +119,6 @@ void inflater_free(struct inflater *f)
 		return;
 	inflate_codec_free(f->codec);
 	free(f->packed);
+	free(f->unpacked);
 	free(f);
 }
