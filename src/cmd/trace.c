@@ -44,7 +44,7 @@ static const struct opt rows[] = {
 	        .choices = "name|class|shape|stream|step" },
 	{ OPT(struct trace_command, kind, OPT_CHOICE, 0, "kind", "KIND",
 	          N_("list only operators of one kind")),
-	        .choices = "kernel|memcpy|memset|cpu_op|runtime|annotation" },
+	        .choices = "kernel|memcpy|memset|cpu_op|runtime|annotation|other" },
 	{ OPT(struct trace_command, all, OPT_FLAG, 'a', "all", NULL,
 	        N_("also what was looked at without a finding, and every fact and table")) },
 	{ OPT(struct trace_command, html, OPT_STRING, 0, "html", "FILE",

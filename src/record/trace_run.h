@@ -84,7 +84,7 @@ struct trace_device {
 	struct trace_strip strip;
 };
 
-/* "kernel", "memcpy", "memset", "cpu_op", "runtime", "annotation" */
+/* "kernel", "memcpy", "memset", "cpu_op", "runtime", "annotation", "other" */
 struct trace_operator {
 	struct str name;
 	const char *kind;

@@ -34,8 +34,7 @@ size_t trace_pick(const struct trace_run *r, enum trace_finding_state state, boo
 	size_t n = 0;
 	for (size_t i = 0; i < r->n_findings; i++) {
 		const struct trace_finding *f = &r->findings[i];
-		bool is_verdict = strcmp(f->id, TRACE_VERDICT_ID) == 0 && f->text;
-		if (f->state == state && (all || !is_verdict))
+		if (f->state == state && (all || !trace_is_verdict(f)))
 			list[n++] = f;
 	}
 	qsort(list, n, sizeof *list, by_share);
@@ -50,27 +49,34 @@ void trace_indented(const char *mark, const char *text, struct buf *out)
 	layout_wrap(out, text, INDENT + 2, INDENT + 2);
 }
 
-/* The first facts in one line; with --all, each in its own with its source. */
-static void print_facts(const struct trace_finding *f, bool all, struct arena *tmp, struct buf *out)
+/* With --all: every fact in a line of its own, with its source. */
+static void print_all_facts(const struct trace_finding *f, struct arena *tmp, struct buf *out)
+{
+	for (size_t i = 0; i < f->n_facts; i++) {
+		const char *text = trace_fact(&f->facts[i], tmp);
+		if (f->facts[i].source)
+			text = arena_printf(tmp, _("%s; from: %s"), text, f->facts[i].source);
+		trace_indented("- ", text, out);
+	}
+}
+
+static bool is_over(const struct fact *fact)
+{
+	return fact->value >= fact->threshold;
+}
+
+/* The first facts in one line, those that are over their anchor before the others. */
+static void print_facts(const struct trace_finding *f, struct arena *tmp, struct buf *out)
 {
 	AUTO(auto_buf) struct buf line = { 0 };
 	int n = 0;
-	for (size_t i = 0; i < f->n_facts; i++) {
-		const struct fact *fact = &f->facts[i];
-		const char *text = trace_fact(fact, tmp);
-		if (all) {
-			trace_indented("- ",
-			        fact->source
-			                ? arena_printf(tmp, _("%s; from: %s"), text, fact->source)
-			                : text,
-			        out);
-			continue;
+	for (int over = 1; over >= 0; over--) {
+		for (size_t i = 0; i < f->n_facts && n < FACTS_SHOWN; i++) {
+			const struct fact *fact = &f->facts[i];
+			if (isnan(fact->value) || is_over(fact) != over)
+				continue;
+			buf_printf(&line, "%s%s", n++ ? _("; ") : "", trace_fact(fact, tmp));
 		}
-		if (fact->state != FACT_MEASURED && fact->state != FACT_ESTIMATED)
-			continue;
-		if (n++ == FACTS_SHOWN)
-			break;
-		buf_printf(&line, "%s%s", line.len ? _("; ") : "", text);
 	}
 	if (line.len)
 		trace_indented("- ", line.s, out);
@@ -148,40 +154,87 @@ static void print_found(const struct trace_run *r, const struct report_trace_opt
 			continue;
 		if (f->advice)
 			trace_indented("> ", f->advice, out);
-		print_facts(f, options->all, tmp, out);
+		if (options->all)
+			print_all_facts(f, tmp, out);
+		else
+			print_facts(f, tmp, out);
 		for (size_t k = 0; options->all && k < f->n_tables; k++)
 			print_table(f->tables[k], tmp, out);
 	}
 }
 
-/* All of one state: with --all a line each, else their ids in one. */
+/* With --all: a paragraph for each, with its facts. */
+static void print_each(const struct trace_finding **list, size_t n, const char *title,
+        struct arena *tmp, struct buf *out)
+{
+	layout_wrap(out, title, 0, 0);
+	for (size_t i = 0; i < n; i++) {
+		const char *why = list[i]->reason ? list[i]->reason : list[i]->text;
+		trace_indented("- ",
+		        why ? arena_printf(tmp, _("%s (%s)"), list[i]->id, why) : list[i]->id, out);
+		print_all_facts(list[i], tmp, out);
+	}
+}
+
+static bool is_same_reason(const struct trace_finding *a, const struct trace_finding *b)
+{
+	return a->reason && b->reason && strcmp(a->reason, b->reason) == 0;
+}
+
+/* The ids in one paragraph, those with the same reason together. */
+static void print_ids(
+        const struct trace_finding **list, size_t n, const char *title, struct buf *out)
+{
+	AUTO(auto_buf) struct buf line = { 0 };
+	buf_add_c(&line, title);
+	for (size_t i = 0; i < n; i++) {
+		bool is_said = false;
+		for (size_t k = 0; k < i; k++)
+			is_said |= is_same_reason(list[k], list[i]);
+		if (is_said)
+			continue;
+		buf_printf(&line, "%s%s",
+		        i == 0            ? " "
+		        : list[i]->reason ? _("; ")
+		                          : _(", "),
+		        list[i]->id);
+		for (size_t k = i + 1; k < n; k++)
+			if (is_same_reason(list[k], list[i]))
+				buf_printf(&line, "%s%s", _(", "), list[k]->id);
+		if (list[i]->reason)
+			buf_printf(&line, _(" (%s)"), list[i]->reason);
+	}
+	layout_wrap(out, line.s, 0, INDENT);
+}
+
+/* Analyses of formats that are not the file's: that they cannot tell is no news. */
+static bool is_of_another_format(const struct trace_run *r, const struct trace_finding *f)
+{
+	static const struct {
+		const char *analysis, *format;
+	} only[] = { { "ort_", "ort" }, { "ncu_", "ncu" }, { "cpu_fallback", "ort" } };
+	const char *format = r->files[f->file].format;
+	for (size_t i = 0; i < ARRAY_LEN(only); i++)
+		if (str_starts(str_of(f->id), str_of(only[i].analysis)))
+			return !str_starts(str_of(format), str_of(only[i].format));
+	return false;
+}
+
 static void print_rest(const struct trace_run *r, enum trace_finding_state state, const char *title,
         bool all, struct arena *tmp, struct buf *out)
 {
-	AUTO(auto_buf) struct buf line = { 0 };
 	const struct trace_finding **list;
-	size_t n = trace_pick(r, state, all, tmp, &list);
-	if (n == 0)
+	size_t n = trace_pick(r, state, all, tmp, &list), n_shown = 0;
+	for (size_t i = 0; i < n; i++)
+		if (all || !is_of_another_format(r, list[i]))
+			list[n_shown++] = list[i];
+	if (n_shown == 0)
 		return;
 	buf_add_char(out, '\n');
 	if (all)
-		layout_wrap(out, title, 0, 0);
+		print_each(list, n_shown, title, tmp, out);
 	else
-		buf_add_c(&line, title);
-	for (size_t i = 0; i < n; i++) {
-		const char *why = state == TRACE_ABSTAINED ? list[i]->reason : list[i]->text;
-		const char *text =
-		        why ? arena_printf(tmp, _("%s (%s)"), list[i]->id, why) : list[i]->id;
-		if (all) {
-			trace_indented("- ", text, out);
-			print_facts(list[i], true, tmp, out);
-			continue;
-		}
-		buf_printf(&line, "%s%s", i == 0 ? " " : _(", "),
-		        state == TRACE_ABSTAINED ? text : list[i]->id);
-	}
-	if (!all)
-		layout_wrap(out, line.s, 0, INDENT);
+		print_ids(list, n_shown, title, out);
 }
 
 void trace_findings(const struct trace_run *r, const struct report_trace_options *options,

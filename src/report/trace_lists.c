@@ -29,6 +29,11 @@ static const struct list {
 	        N_("Calls of the runtime: %s in %lld calls of %lld names; shares are of this "
 	           "time."),
 	        false, false },
+	{ "other", 0,
+	        N_("Other spans: %s in %lld spans of %lld names, which may lie in each other; "
+	           "shares "
+	           "are of this time."),
+	        false, false },
 	{ "annotation", 4,
 	        N_("Ranges of the program: %s in %lld ranges of %lld names, which may lie in each "
 	           "other; shares are of this time."),

@@ -30,8 +30,8 @@ void trace_lists(const struct trace_run *r, const struct report_trace_options *o
 /* The files: what they are, and what of them was lost. */
 void trace_files(const struct trace_run *r, struct arena *tmp, struct buf *out);
 
-/* The finding that is the verdict where there is a device. */
-#define TRACE_VERDICT_ID "device_timeline"
+/* The finding whose sentence is the verdict: of a timeline, or of launches profiled alone. */
+bool trace_is_verdict(const struct trace_finding *f);
 
 /* A paragraph after a mark of two columns, indented below a finding. */
 void trace_indented(const char *mark, const char *text, struct buf *out);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 /* Wide enough to show 2 %, narrow enough for what stands beside it. */
-enum { BAR_COLUMNS = 40, DEVICES_SHOWN = 8, VERDICTS_SHOWN = 3 };
+enum { BAR_COLUMNS = 36, DEVICES_SHOWN = 8, VERDICTS_SHOWN = 3, DEVICE_NAME_COLUMNS = 27 };
 
 /* ---- the verdict ---- */
 
@@ -115,6 +115,12 @@ static const char *begun(const char *text, struct arena *tmp)
 	return copy;
 }
 
+bool trace_is_verdict(const struct trace_finding *f)
+{
+	return f->text &&
+	       (strcmp(f->id, "device_timeline") == 0 || strcmp(f->id, "ncu_speed_of_light") == 0);
+}
+
 /* What the analysis of the device's time says of each file; returns how many it spoke of. */
 static int device_verdicts(const struct trace_run *r, struct arena *tmp, struct buf *out)
 {
@@ -122,7 +128,7 @@ static int device_verdicts(const struct trace_run *r, struct arena *tmp, struct 
 	int n = 0;
 	for (size_t i = 0; i < r->n_findings; i++) {
 		const struct trace_finding *f = &r->findings[i];
-		if (strcmp(f->id, TRACE_VERDICT_ID) != 0 || !f->text || n == VERDICTS_SHOWN)
+		if (!trace_is_verdict(f) || n == VERDICTS_SHOWN)
 			continue;
 		const char *text = begun(f->text, tmp);
 		if (r->n_files > 1)
@@ -179,7 +185,8 @@ static void add_device(
         const struct trace_run *r, const struct trace_device *d, struct arena *tmp, struct table *t)
 {
 	char busy[LAYOUT_NUMBER], mean[UNITS_TEXT];
-	const char *name = d->name ? d->name : "";
+	AUTO(auto_buf) struct buf name = { 0 };
+	trace_short_name(&name, str_of(d->name ? d->name : ""), DEVICE_NAME_COLUMNS);
 	if (r->n_files > 1)
 		table_cell(t, "%zu", d->file + 1);
 	table_cell(t, _("device %lld"), (long long)d->id);
@@ -187,7 +194,7 @@ static void add_device(
 	table_cell(t, "%s", isnan(d->idle_ratio) ? "-" : trace_percent(1 - d->idle_ratio, busy));
 	table_cell(t, "%lld", (long long)d->kernels);
 	table_cell(t, "%s", d->kernels ? units_duration(d->mean_kernel_ns, mean) : "-");
-	table_cell(t, "%s", name);
+	table_cell(t, "%s", name.len ? name.s : "");
 }
 
 void trace_devices(const struct trace_run *r, struct arena *tmp, struct buf *out)

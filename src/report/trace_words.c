@@ -77,8 +77,9 @@ static const struct str noise[] = {
 static const struct str noise_groups[] = {
 	STR_INIT("("),
 	STR_INIT("::{"),
-	STR_INIT(", std::array<char*"),
-	STR_INIT(", at::detail::Array<char*"),
+	STR_INIT("::[lambda"),
+	STR_INIT(", std::array<char"),
+	STR_INIT(", at::detail::Array<char"),
 };
 
 static bool is_word(char c)
@@ -87,19 +88,24 @@ static bool is_word(char c)
 	       c == '_' || c == ':';
 }
 
-/* Behind the bracket that closes the first one at or after i. */
+/*
+ * Behind the bracket that closes the first one at or after i. Only brackets of its own kind count,
+ * since the others need not be pairs: "enable_if<((8) > 0)>".
+ */
 static size_t group_end(struct str name, size_t i)
 {
+	static const char opening[] = "({[<", closing[] = ")}]>";
+	const char *kind = NULL;
 	int depth = 0;
 	for (; i < name.len; i++) {
 		char c = name.s[i];
-		if (c == '(' || c == '<' || c == '{')
-			depth++;
-		else if ((c == ')' || c == '>' || c == '}') && !(i > 0 && name.s[i - 1] == '-'))
-			depth--;
-		else
+		if (!kind && c != '\0')
+			kind = strchr(opening, c);
+		if (!kind)
 			continue;
-		if (depth <= 0)
+		if (c == *kind)
+			depth++;
+		else if (c == closing[kind - opening] && --depth == 0)
 			return i + 1;
 	}
 	return name.len;

@@ -8,6 +8,7 @@ struct scan {
 	struct str name;
 	size_t start, end; /* of the component under way; end 0: it goes on */
 	int depth;         /* of brackets */
+	int parens;        /* of parentheses inside them */
 };
 
 static void end_component(struct scan *s, size_t at)
@@ -50,13 +51,20 @@ static size_t outside(struct scan *s, size_t i)
 	}
 }
 
+/* Inside parentheses, "<" and ">" are operators: "enable_if<(8 > 0)>". */
 static void inside(struct scan *s, size_t i)
 {
 	char c = s->name.s[i];
 	bool is_arrow = c == '>' && s->name.s[i - 1] == '-';
-	if (memchr("<{[(", c, 4))
+	if (c == '(')
+		s->parens++;
+	else if (c == ')' && s->parens > 0)
+		s->parens--;
+	else if (s->parens > 0)
+		return;
+	else if (memchr("<{[", c, 3))
 		s->depth++;
-	else if (memchr(">}])", c, 4) && !is_arrow)
+	else if (memchr(">}]", c, 3) && !is_arrow)
 		s->depth--;
 }
 

@@ -221,6 +221,19 @@ static struct trace_copy *copy_row(struct run_sums *s, struct str kind)
 	return &s->copies[number];
 }
 
+/* Of one side it is certain that it is the device's memory: the other one has to be told. */
+static bool tells_host_memory(const struct copy_detail *c)
+{
+	switch (c->kind) {
+	case COPY_HTOD:
+		return c->from != MEMORY_UNKNOWN;
+	case COPY_DTOH:
+		return c->to != MEMORY_UNKNOWN;
+	default:
+		return c->from != MEMORY_UNKNOWN || c->to != MEMORY_UNKNOWN;
+	}
+}
+
 static void add_copy(struct run_sums *s, const struct timeline *t, const struct event *e)
 {
 	const struct copy_detail *detail = timeline_copy(t, e);
@@ -231,7 +244,7 @@ static void add_copy(struct run_sums *s, const struct timeline *t, const struct 
 	row->bytes = add_held(row->bytes, bytes > 0 ? bytes : 0);
 	row->small += row->small >= 0 && bytes < SMALL_COPY_BYTES;
 	row->unknown_bytes_calls += bytes < 0;
-	if (!detail || (detail->from == MEMORY_UNKNOWN && detail->to == MEMORY_UNKNOWN))
+	if (!detail || !tells_host_memory(detail))
 		return;
 	if (row->pageable < 0)
 		row->pageable = 0;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KIND_KERNEL, KIND_MEMCPY, KIND_MEMSET, KIND_OPERATOR, KIND_CALL, KIND_ANNOTATION, N_KINDS };
+enum { KIND_KERNEL, KIND_MEMCPY, KIND_MEMSET, KIND_OPERATOR, KIND_CALL, KIND_ANNOTATION, KIND_OTHER, N_KINDS };
 
 static const struct {
 	const char *name;
@@ -26,6 +26,7 @@ static const struct {
 	[KIND_OPERATOR] = { "cpu_op", GROUP_OPERATOR, 0, true },
 	[KIND_CALL] = { "runtime", GROUP_CALL, 0, false },
 	[KIND_ANNOTATION] = { "annotation", GROUP_ANNOTATION, 0, false },
+	[KIND_OTHER] = { "other", GROUP_OTHER, 0, false },
 };
 
 /* ---- what tells rows of one name apart: --by ---- */
