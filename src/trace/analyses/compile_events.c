@@ -60,7 +60,8 @@ static const enum event_group watched[] = { GROUP_CALL, GROUP_OPERATOR, GROUP_AN
 
 /* The events of one name. */
 struct name_sum {
-	const char *kind; /* NULL: of no interest */
+	bool known;
+	const char *kind; /* once known; NULL: of no interest */
 	int64_t n, total_ns;
 };
 
@@ -81,10 +82,14 @@ static size_t collect(
 		const struct event_list *list = &t->lists[watched[g]];
 		for (size_t i = 0; i < list->n; i++) {
 			const struct event *e = &list->v[i];
-			if (!sums[e->name].kind || e->start_ns < from_ns)
+			struct name_sum *sum = &sums[e->name];
+			if (!sum->known)
+				sum->kind = kind_of(timeline_name_of(t, e->name));
+			sum->known = true;
+			if (!sum->kind || e->start_ns < from_ns)
 				continue;
-			sums[e->name].n++;
-			sums[e->name].total_ns += e->dur_ns;
+			sum->n++;
+			sum->total_ns += e->dur_ns;
 			spans[n++] = (struct interval){ e->start_ns, e->start_ns + e->dur_ns };
 		}
 	}
@@ -116,8 +121,6 @@ struct compile_events compile_events_find(
 	struct name_sum *sums = mem_zeroed((size_t)v->t->names.n + 1, sizeof *sums);
 	struct interval *spans = mem_zeroed(count_watched(v->t) + 1, sizeof *spans);
 	struct compile_events found = { 0 };
-	for (uint32_t i = 1; i < v->t->names.n; i++)
-		sums[i].kind = kind_of(timeline_name_of(v->t, i));
 	size_t n = collect(v->t, from_ns, sums, spans);
 	found.n = (int64_t)n;
 	found.total_ns = intervals_length_ns(intervals_union(spans, n, &tmp));

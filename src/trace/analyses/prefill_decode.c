@@ -154,14 +154,17 @@ static bool phases_of_kernels(struct parts *p, struct arena *tmp)
 {
 	const struct timeline *t = p->v->t;
 	const struct event_list *list = &t->lists[GROUP_DEVICE];
+	/* By name, phase + 1; 0 is not looked at yet. */
 	uint8_t *phases = arena_new_n(tmp, uint8_t, (size_t)t->names.n + 1);
 	size_t n_known = 0;
-	for (uint32_t i = 1; i < t->names.n; i++)
-		phases[i] = (uint8_t)phase_of_kernel(timeline_name_of(t, i));
 	for (size_t i = 0; i < list->n; i++) {
+		uint32_t name = list->v[i].name;
 		struct part *part = part_at(p, trace_asked_ns(p->v, (uint32_t)i));
-		if (part && list->v[i].kind == DEVICE_KERNEL)
-			part->kernel_phases[phases[list->v[i].name]] = true;
+		if (!part || list->v[i].kind != DEVICE_KERNEL)
+			continue;
+		if (phases[name] == 0)
+			phases[name] = (uint8_t)(phase_of_kernel(timeline_name_of(t, name)) + 1);
+		part->kernel_phases[phases[name] - 1] = true;
 	}
 	for (size_t i = 0; i < p->n; i++) {
 		const bool *has = p->list[i].kernel_phases;
