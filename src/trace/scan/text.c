@@ -114,9 +114,10 @@ bool chrome_elements_next(struct chrome_elements *elements, struct str *ret_valu
 {
 	struct chrome_members m = { elements->p, elements->end };
 	skip_commas(&m);
+	const char *from = m.p;
 	bool ok = read_value(&m, ret_value) && ret_value->s + ret_value->len < m.end;
-	/* At the closing bracket there is a word without a letter. */
-	ok = ok && (ret_value->len || ret_value->s[-1] == '"');
+	/* At a closing bracket, or another byte that begins no value, nothing was read. */
+	ok = ok && m.p > from;
 	elements->p = ok ? m.p : m.end;
 	return ok;
 }
