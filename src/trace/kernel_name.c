@@ -70,6 +70,11 @@ static void inside(struct scan *s, size_t i)
 
 struct str kernel_base_name(struct str name)
 {
+	/* What the code objects of AMD call a kernel's descriptor. */
+	static const struct str descriptor = STR_INIT(".kd");
+	const struct str whole = name;
+	if (str_ends(name, descriptor))
+		name.len -= descriptor.len;
 	struct scan s = { .name = name };
 	for (size_t i = 0; i < name.len;) {
 		size_t step = 1;
@@ -82,5 +87,5 @@ struct str kernel_base_name(struct str name)
 		i += step;
 	}
 	size_t end = s.end ? s.end : name.len;
-	return end > s.start ? (struct str){ name.s + s.start, end - s.start } : name;
+	return end > s.start ? (struct str){ name.s + s.start, end - s.start } : whole;
 }

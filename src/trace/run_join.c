@@ -5,7 +5,7 @@
  */
 #include "trace/analyses/ncu.h"
 #include "trace/analysis.h"
-#include "trace/kernel_base.h"
+#include "trace/kernel_name.h"
 #include "trace/run_parts.h"
 
 #include "base/i18n.h"
