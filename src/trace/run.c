@@ -99,7 +99,7 @@ bool trace_analyse(const struct trace *trace, const struct trace_options *option
 	for (size_t i = 0; ok && i < trace->n; i++)
 		run_join_launches(trace, i, options->top, run, ret);
 	for (size_t i = 0; i < trace->n_unread; i++)
-		run_unread(&trace->unread[i], &ret->files[trace->n + i]);
+		run_unread(&trace->unread[i], run, &ret->files[trace->n + i]);
 	run_sums_finish(&s.sums, run, ret);
 	run_operators_finish(s.operators, run, ret);
 	return ok;

@@ -79,7 +79,7 @@ void run_file(const struct timeline *t, struct arena *run, struct trace_file *re
 	struct str software = timeline_name_of(t, t->software);
 	bool has_span = t->span_start_ns <= t->span_end_ns;
 	*ret = (struct trace_file){
-		.path = t->path,
+		.path = arena_strdup(run, t->path),
 		.format = t->format,
 		.software = software.len ? str_c(software, run) : NULL,
 		.bytes = t->n_bytes,
@@ -140,10 +140,10 @@ void run_launches(const struct timeline *t, size_t file, struct arena *run, stru
 	}
 }
 
-void run_unread(const struct trace_unread *unread, struct trace_file *ret)
+void run_unread(const struct trace_unread *unread, struct arena *run, struct trace_file *ret)
 {
-	*ret = (struct trace_file){ .path = unread->path,
-		.error = unread->reason,
+	*ret = (struct trace_file){ .path = arena_strdup(run, unread->path),
+		.error = arena_strdup(run, unread->reason),
 		.span_ns = -1,
 		.rank = -1,
 		.world_size = -1 };

@@ -11,7 +11,7 @@
 
 /* What a file says of itself, and what of it was lost. */
 void run_file(const struct timeline *t, struct arena *run, struct trace_file *ret);
-void run_unread(const struct trace_unread *unread, struct trace_file *ret);
+void run_unread(const struct trace_unread *unread, struct arena *run, struct trace_file *ret);
 
 /* The devices of a file, appended. */
 void run_devices(const struct trace_view *v, size_t file, struct arena *run, struct trace_run *ret);

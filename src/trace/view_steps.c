@@ -7,14 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where the annotations that say "a step" in words lie, the outer before the inner. */
-static const struct str serving_prefixes[] = {
-	STR_INIT("step["),                     /* SGLang */
-	STR_INIT("execute_"),                  /* vLLM, xDiT */
-	STR_INIT("gpu_model_runner: forward"), /* vLLM V1 */
-	STR_INIT("[Executor] _forward_step"),  /* TensorRT-LLM */
-	STR_INIT("prefill("),                  /* venturi-serve */
-	STR_INIT("decode("),
+/* Ranges that say "a step" in words, the outer before the inner; a service may have two words. */
+static const struct step_words {
+	struct str first, second;
+	enum step_source from;
+} step_words[] = {
+	{ STR_INIT("ProfilerStep#"), STR_INIT(""), STEPS_PROFILER },
+	{ STR_INIT("step["), STR_INIT(""), STEPS_ANNOTATION },                     /* SGLang */
+	{ STR_INIT("execute_"), STR_INIT(""), STEPS_ANNOTATION },                  /* vLLM, xDiT */
+	{ STR_INIT("gpu_model_runner: forward"), STR_INIT(""), STEPS_ANNOTATION }, /* vLLM V1 */
+	{ STR_INIT("[Executor] _forward_step"), STR_INIT(""), STEPS_ANNOTATION }, /* TensorRT-LLM */
+	{ STR_INIT("prefill("), STR_INIT("decode("), STEPS_ANNOTATION }, /* venturi-serve */
+	{ STR_INIT("model_run"), STR_INIT(""), STEPS_RUN },              /* ONNX Runtime */
 };
 
 /* Annotations that repeat, but are no steps of a model. */
@@ -94,7 +98,7 @@ static void add_marked(struct step_list *l, const struct event_list *list, const
 }
 
 /* Ranges of the host whose names begin so; in the files of 2021 steps are operators. */
-static bool steps_named(struct trace_view *v, struct str prefix, enum step_source from)
+static bool steps_named(struct trace_view *v, const struct step_words *words)
 {
 	const struct timeline *t = v->t;
 	static const enum event_group groups[] = { GROUP_ANNOTATION, GROUP_OPERATOR, GROUP_OTHER };
@@ -102,19 +106,21 @@ static bool steps_named(struct trace_view *v, struct str prefix, enum step_sourc
 	bool any = false;
 	struct step_list steps = { 0 };
 	for (uint32_t i = 0; i < t->names.n; i++) {
-		marked[i] = str_starts(timeline_name_of(t, i), prefix);
+		struct str name = timeline_name_of(t, i);
+		marked[i] = str_starts(name, words->first) ||
+		            (words->second.len && str_starts(name, words->second));
 		any |= marked[i];
 	}
 	for (size_t g = 0; any && g < ARRAY_LEN(groups) && steps.n == 0; g++)
 		add_marked(&steps, &t->lists[groups[g]], marked);
 	free(marked);
-	return keep_steps(v, &steps, from);
+	return keep_steps(v, &steps, words->from);
 }
 
-static bool steps_serving(struct trace_view *v)
+static bool steps_in_words(struct trace_view *v)
 {
-	for (size_t i = 0; i < ARRAY_LEN(serving_prefixes); i++) {
-		if (steps_named(v, serving_prefixes[i], STEPS_ANNOTATION))
+	for (size_t i = 0; i < ARRAY_LEN(step_words); i++) {
+		if (steps_named(v, &step_words[i]))
 			return true;
 	}
 	return false;
@@ -439,8 +445,7 @@ static bool steps_period(struct trace_view *v)
 
 void view_steps(struct trace_view *v)
 {
-	(void)(steps_named(v, STR("ProfilerStep#"), STEPS_PROFILER) || steps_serving(v) ||
-	        steps_named(v, STR("model_run"), STEPS_RUN) || steps_labelled(v, STR("Steps")) ||
+	(void)(steps_in_words(v) || steps_labelled(v, STR("Steps")) ||
 	        steps_labelled(v, STR("XLA Modules")) || steps_repeated(v) || steps_graphs(v) ||
 	        steps_period(v));
 }

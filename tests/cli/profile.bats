@@ -63,3 +63,19 @@ ask() {
 	[ "$SERVE_STATUS" -eq 4 ]
 	grep -q "the profile is incomplete: No space left on device" "$SERVE_ERR"
 }
+
+@test "venturi trace reads a profile: steps, operators and their shapes" {
+	start_serve --model "$MODEL" --profile "$TEMP/profile.json"
+	ask >/dev/null
+	stop_serve
+	venturi trace "$TEMP/profile.json" --json "$TEMP/trace.json" --top all -q
+	jq -e '.files[0].skipped == 0 and .steps.n == 8 and .steps.source == "annotation"' "$TEMP/trace.json"
+	# Every time of every operator, to the nanosecond.
+	jq -e --slurpfile p "$TEMP/profile.json" '
+		[$p[0].traceEvents[] | select(.cat == "cpu_op" and .name == "linear") | .dur * 1000 | round] as $ns
+		| .operators[] | select(.name == "linear")
+		| .calls == ($ns | length) and (.total_us * 1000 | round) == ($ns | add)
+	' "$TEMP/trace.json"
+	# One prompt, then one token at a time.
+	jq -e '.findings[] | select(.id == "prefill_decode") | .state != "abstained"' "$TEMP/trace.json"
+}
