@@ -31,6 +31,7 @@ static const struct product_row {
 	{ "aten::baddbmm", 1, 2, FORM_BATCH },
 	{ "aten::addbmm", 1, 2, FORM_BATCH },
 	{ "aten::linear", 0, 1, FORM_LINEAR },
+	{ "linear", 0, 1, FORM_LINEAR }, /* venturi-serve */
 	{ "mkldnn::_linear_pointwise", 0, 1, FORM_LINEAR },
 	{ "mkl::_mkl_linear", 0, 1, FORM_LINEAR },
 	{ "aiter::gemm_a16w16", 0, 1, FORM_LINEAR },
