@@ -271,8 +271,8 @@ static void tell_calls(const struct allocations *a, struct trace_finding *f, str
 	                : _("calls that take or free device memory: %lld, %s, %.1f %% of the time; "
 	                    "without two steps it cannot be told whether that is warm-up");
 	finding_found(f, share, arena_printf(run, text, (long long)a->n_calls, took, 100 * share),
-	        _("let a caching allocator or a pool hold the memory, allocate the largest need "
-	          "at the start, and bring shapes to a few sizes"));
+	        _("Let a caching allocator or a pool hold the memory, allocate the largest need "
+	          "at the start, and bring shapes to a few sizes."));
 }
 
 static void tell_leak(const struct allocations *a, struct trace_finding *f, struct arena *run)
@@ -284,8 +284,8 @@ static void tell_leak(const struct allocations *a, struct trace_finding *f, stru
 	                _("allocated device memory grows in each of %lld steps after warm-up, by "
 	                  "%s a step"),
 	                (long long)a->n_ends, each),
-	        _("look for tensors that are kept from step to step (lists of outputs, caches "
-	          "without a bound, a KV cache that is not given back)"));
+	        _("Look for tensors that are kept from step to step (lists of outputs, caches "
+	          "without a bound, a KV cache that is not given back)."));
 }
 
 static void tell_fragments(const struct pool *p, struct trace_finding *f, struct arena *run)
@@ -303,8 +303,8 @@ static void tell_fragments(const struct pool *p, struct trace_finding *f, struct
 	char *told = arena_printf(run, text, reserved, 100 * unused_ratio(p), allocated);
 	if (grows)
 		finding_found(f, NAN, told,
-		        _("use expandable segments or a fixed pool, bring shapes to a few sizes, "
-		          "and give the KV cache a block of fixed size"));
+		        _("Use expandable segments or a fixed pool, bring shapes to a few sizes, "
+		          "and give the KV cache a block of fixed size."));
 	else
 		finding_clear(f, told);
 }

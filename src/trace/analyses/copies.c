@@ -203,16 +203,16 @@ static void say(const struct copy_sums *s, const struct exposure *x, const struc
 		                  "memory; for %.1f %% of %s the device did nothing but these"),
 		                (long long)(to->pageable + from->pageable), n, 100 * x->pageable,
 		                span),
-		        _("keep the host's buffers in pinned memory and reuse them: pageable "
-		          "copies go through a buffer of the driver and block the thread"));
+		        _("Keep the host's buffers in pinned memory and reuse them: pageable "
+		          "copies go through a buffer of the driver and block the thread."));
 	} else if (x->copies >= EXPOSED_COPY_ANCHOR) {
 		finding_found(f, x->copies,
 		        arena_printf(run,
 		                _("for %.1f %% of %s the device did nothing but copy from or to "
 		                  "the host: %lld copies, %lld of them below 64 KiB"),
 		                100 * x->copies, span, n, (long long)(to->small + from->small)),
-		        _("keep tensors on the device and post-process there; join small copies; "
-		          "copy from pinned memory on a stream of its own, beside the kernels"));
+		        _("Keep tensors on the device and post-process there; join small copies; "
+		          "copy from pinned memory on a stream of its own, beside the kernels."));
 	} else {
 		finding_clear(f, arena_printf(run,
 		                         _("copies between host and device: %lld; for %.1f %% "

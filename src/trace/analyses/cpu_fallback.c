@@ -127,8 +127,8 @@ static void analyse(const struct trace_view *v, const struct analysis_limits *li
 	        (long long)b.n_changes);
 	if (share >= WORTH_RATIO)
 		finding_found(f, share, text,
-		        _("choose operators, an opset or a version of the provider that has "
-		          "kernels for these nodes, so that the graph stays on one device"));
+		        _("Choose operators, an opset or a version of the provider that has "
+		          "kernels for these nodes, so that the graph stays on one device."));
 	else
 		finding_clear(f, text);
 }

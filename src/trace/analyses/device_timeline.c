@@ -91,40 +91,40 @@ static const struct {
 	[PART_LAUNCH] = {
 		N_("the device was idle for %.0f %% of %s; in %.0f %% of that the next work was "
 		   "just being launched, or was held back after its launch"),
-		N_("launch fewer and larger pieces of work: capture the step as a CUDA or HIP graph "
+		N_("Launch fewer and larger pieces of work: capture the step as a CUDA or HIP graph "
 		   "or compile it; where single gaps are long, look for streams that wait for each "
-		   "other"),
+		   "other."),
 	},
 	[PART_GAPS + GAP_HOST] = {
 		N_("the device was idle for %.0f %% of %s; in %.0f %% of that the host had not yet "
 		   "launched the next work"),
-		N_("give the host less to do for each launch: capture the step as a CUDA or HIP "
+		N_("Give the host less to do for each launch: capture the step as a CUDA or HIP "
 		   "graph or compile it, make the batch larger, and keep work in Python out of the "
-		   "loop; the gaps name the operators"),
+		   "loop; the gaps name the operators."),
 	},
 	[PART_GAPS + GAP_QUEUED] = {
 		N_("the device was idle for %.0f %% of %s; in %.0f %% of that the next work was "
 		   "launched already and had not begun"),
-		N_("the work was launched in time: look for streams that wait for each other, and "
-		   "for many small kernels one after the other, which a graph or fusion would join"),
+		N_("The work was launched in time: look for streams that wait for each other, and "
+		   "for many small kernels one after the other, which a graph or fusion would join."),
 	},
 	[PART_GAPS + GAP_SYNC] = {
 		N_("the device was idle for %.0f %% of %s; in %.0f %% of that the host had waited "
 		   "for it and had not yet launched again"),
-		N_("let the host run ahead: read results back less often, into pinned memory, "
+		N_("Let the host run ahead: read results back less often, into pinned memory, "
 		   "asynchronously, and launch the next step before working on the results of the "
-		   "last one"),
+		   "last one."),
 	},
 	[PART_GAPS + GAP_ALLOCATION] = {
 		N_("the device was idle for %.0f %% of %s; in %.0f %% of that the host took or gave "
 		   "back memory of the device"),
-		N_("keep memory in a pool: set the caching allocator's limits so that nothing is "
-		   "taken from or given back to the device in steady state"),
+		N_("Keep memory in a pool: set the caching allocator's limits so that nothing is "
+		   "taken from or given back to the device in steady state."),
 	},
 	[PART_GAPS + GAP_UNKNOWN] = {
 		N_("the device was idle for %.0f %% of %s; in %.0f %% of that the trace does not "
 		   "hold the launch of the next work"),
-		N_("record the calls of the runtime as well, so that the gaps can be told apart"),
+		N_("Record the calls of the runtime as well, so that the gaps can be told apart."),
 	},
 };
 

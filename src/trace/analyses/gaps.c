@@ -210,9 +210,9 @@ static void say(struct trace_finding *f, struct arena *run, const struct device_
 		                  "%.1f %% and inside them for %.1f %%; the longest gap is %s"),
 		                100 * between, 100 * ratio_of(steps->in_step_ns, steps->reach_ns),
 		                longest),
-		        _("between two steps the host schedules, samples and collects: launch the "
+		        _("Between two steps the host schedules, samples and collects: launch the "
 		          "next step before collecting the last one, run several steps for each "
-		          "decision, and move tokenizing and sampling out of the loop"));
+		          "decision, and move tokenizing and sampling out of the loop."));
 	} else if (share >= MEASURES_NOISE_RATIO) {
 		enum { FEW = 10 };
 		finding_found(f, share,
@@ -221,8 +221,8 @@ static void say(struct trace_finding *f, struct arena *run, const struct device_
 		                  "longest are %.0f %% of that, the longest is %s"),
 		                100 * share, span, s->n_gaps, FEW,
 		                100 * share_of_largest(all, s->n_gaps, FEW, s->idle_ns), longest),
-		        _("begin with the largest gaps: the table names the operator, the range "
-		          "and the line of Python that the host was in"));
+		        _("Begin with the largest gaps: the table names the operator, the range "
+		          "and the line of Python that the host was in."));
 	} else {
 		finding_clear(f, arena_printf(run,
 		                         _("the device was idle for %.1f %% of %s in %zu gaps; "

@@ -133,11 +133,11 @@ static void facts(const struct trace_view *v, const struct device_sums *s, const
 static const char *cure_of(const struct launches *l)
 {
 	if (l->n_in_graphs > 0)
-		return _("graphs are in use, but not for all: capture the rest of the step as "
-		         "well, and let the batch sizes in use be captured before traffic");
-	return _("capture the step as a CUDA or HIP graph, or compile it so that kernels are "
+		return _("Graphs are in use, but not for all: capture the rest of the step as "
+		         "well, and let the batch sizes in use be captured before traffic.");
+	return _("Capture the step as a CUDA or HIP graph, or compile it so that kernels are "
 	         "fused; serving engines do so unless run in eager mode; a larger batch gives "
-	         "each launch more to do");
+	         "each launch more to do.");
 }
 
 static void say(struct trace_finding *f, struct arena *run, const struct device_sums *s,

@@ -237,8 +237,8 @@ static void tell_overhead(const struct ort *o, struct trace_finding *f, struct a
 	                  "framework takes %s beside each of them (the profiler is a part of "
 	                  "that)"),
 	                100 * share, (long long)o->n_runs, each),
-	        _("many small nodes: raise the level of graph optimization, fuse them (the "
-	          "transformer optimizer), bind inputs and outputs, or run larger batches"));
+	        _("Many small nodes: raise the level of graph optimization, fuse them (the "
+	          "transformer optimizer), bind inputs and outputs, or run larger batches."));
 }
 
 static void tell_clear(const struct ort *o, struct trace_finding *f, struct arena *run)

@@ -408,8 +408,8 @@ static void tell(const struct phase_sum sums[N_PHASES], double growth, struct tr
 	                  "times the share that it has in the earlier half; over all of them it "
 	                  "is %.1f %% of the time of kernels"),
 	                growth, 100 * over(decode->attention_ns, decode->kernel_ns)),
-	        _("contexts grow into the time of a token: an attention that splits the keys "
-	          "(flash decoding), a KV cache of fewer bits or heads, or a shorter context"));
+	        _("Contexts grow into the time of a token: an attention that splits the keys "
+	          "(flash decoding), a KV cache of fewer bits or heads, or a shorter context."));
 }
 
 static void analyse(const struct trace_view *v, const struct analysis_limits *limits,

@@ -192,8 +192,8 @@ static void say(struct trace_finding *f, struct arena *run, size_t n_bad, size_t
 		                _("%zu of %zu checks of the recording's honesty fail; the table "
 		                  "says what follows from each"),
 		                n_bad, n_applied),
-		        _("record a few steps in steady state only, without stacks and shapes, and "
-		          "measure again before acting on small gaps"));
+		        _("Record a few steps in steady state only, without stacks and shapes, and "
+		          "measure again before acting on small gaps."));
 }
 
 static void analyse(const struct trace_view *v, const struct analysis_limits *limits,

@@ -336,9 +336,9 @@ static void facts(const struct churn *c, struct trace_finding *f, struct arena *
 }
 
 static const char advice[] =
-        N_("run a warm-up over the real set of shapes before readiness; bring inputs to a few "
+        N_("Run a warm-up over the real set of shapes before readiness; bring inputs to a few "
            "sizes (buckets, padding), or compile with dynamic shapes; keep the caches of the "
-           "compiler and the tuner between starts");
+           "compiler and the tuner between starts.");
 
 static void tell_compile(const struct churn *c, struct trace_finding *f, struct arena *run)
 {

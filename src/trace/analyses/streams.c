@@ -122,9 +122,9 @@ static void say(const struct trace_view *v, const struct device_sums *s,
 		                _("%zu communication kernels ran without another kernel beside "
 		                  "them for %.1f %% of %s"),
 		                c->n, 100 * exposed, span),
-		        _("use fewer ways of tensor parallelism if the model fits, or replicas "
+		        _("Use fewer ways of tensor parallelism if the model fits, or replicas "
 		          "instead; a direct link between the devices, a one-shot reduction for "
-		          "small messages, or a larger batch also shorten it"));
+		          "small messages, or a larger batch also shorten it."));
 	} else if (sharing->n_streams <= v->n_devices) {
 		finding_clear(f, arena_printf(run,
 		                         _("each device has one stream, so that nothing runs "

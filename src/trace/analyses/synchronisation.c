@@ -130,9 +130,9 @@ static void say(const struct trace_view *v, const struct device_sums *s, const s
 		                  "waited for it, until the host had launched again (waiting "
 		                  "calls: %zu)"),
 		                100 * gaps, span, w->n),
-		        _("take the waits out of the step: item(), cpu(), nonzero() and printing "
+		        _("Take the waits out of the step: item(), cpu(), nonzero() and printing "
 		          "of tensors wait; read back one step late, work on the results on the "
-		          "device or in another thread, and launch the next step first"));
+		          "device or in another thread, and launch the next step first."));
 		return;
 	}
 	finding_clear(f, arena_printf(run,

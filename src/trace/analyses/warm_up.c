@@ -86,8 +86,8 @@ static void tell(const struct warm_up *w, struct trace_finding *f, struct arena 
 	                  "steps"),
 	                first, times, median, (long long)w->n_warm, (long long)w->n_steps,
 	                100 * share),
-	        _("leave these steps out of averages; in service, warm up over the real set of "
-	          "shapes before readiness, and record a trace only after it"));
+	        _("Leave these steps out of averages; in service, warm up over the real set of "
+	          "shapes before readiness, and record a trace only after it."));
 }
 
 static void analyse(const struct trace_view *v, const struct analysis_limits *limits,
