@@ -4,7 +4,7 @@
 #ifndef VENTURI_CMD_TRACE_EXPORT_H
 #define VENTURI_CMD_TRACE_EXPORT_H
 
-#include "trace/export.h"
+#include "trace/export/export.h"
 
 /*
  * Writes what the options leave of the trace to a file, or to stdout for "-"; a file that could not

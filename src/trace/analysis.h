@@ -7,7 +7,7 @@
 #define VENTURI_TRACE_ANALYSIS_H
 
 #include "record/trace_run.h"
-#include "trace/view.h"
+#include "trace/view/view.h"
 
 struct analysis_limits {
 	int64_t top; /* rows of a table; at least 1 */

@@ -1,9 +1,9 @@
 #include "trace/diff.h"
 
 #include "stats/select.h"
-#include "trace/aggregate.h"
-#include "trace/view.h"
-#include "trace/warm_steps.h"
+#include "trace/run/aggregate.h"
+#include "trace/view/view.h"
+#include "trace/view/warm_steps.h"
 
 #include <math.h>
 #include <stdlib.h>

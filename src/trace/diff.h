@@ -9,7 +9,7 @@
 #define VENTURI_TRACE_DIFF_H
 
 #include "record/trace_diff.h"
-#include "trace/timeline.h"
+#include "trace/timeline/timeline.h"
 
 struct trace_diff_options {
 	int64_t top;            /* rows of each kind; at least 1 */

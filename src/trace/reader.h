@@ -5,8 +5,8 @@
 #ifndef VENTURI_TRACE_READER_H
 #define VENTURI_TRACE_READER_H
 
-#include "trace/source.h"
-#include "trace/timeline.h"
+#include "trace/input/source.h"
+#include "trace/timeline/timeline.h"
 
 struct trace_reader {
 	const char *name; /* "kineto", "ort", "chrome", "nsys-sqlite", ... */

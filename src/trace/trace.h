@@ -5,7 +5,7 @@
 #define VENTURI_TRACE_TRACE_H
 
 #include "record/trace_run.h"
-#include "trace/timeline.h"
+#include "trace/timeline/timeline.h"
 
 struct trace_options {
 	int64_t top;            /* rows of lists; at least 1 */

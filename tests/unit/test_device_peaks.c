@@ -1,4 +1,4 @@
-#include "trace/device_peaks.h"
+#include "trace/work/device_peaks.h"
 
 #include "tap.h"
 

@@ -1,6 +1,6 @@
 #include "tap.h"
 
-#include "trace/kernel_name.h"
+#include "trace/kinds/kernel_name.h"
 
 static void what_surrounds_the_name_of_a_kernel_is_taken_off(void)
 {

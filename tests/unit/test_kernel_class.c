@@ -1,4 +1,4 @@
-#include "trace/kernel_class.h"
+#include "trace/kinds/kernel_class.h"
 
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 #include "tap.h"
 #include "trace_data.h"
 
-#include "trace/number_text.h"
+#include "trace/input/number_text.h"
 
 #include <jansson.h>
 

@@ -1,4 +1,4 @@
-#include "trace/op_work.h"
+#include "trace/work/op_work.h"
 
 #include "tap.h"
 

@@ -1,7 +1,7 @@
 #include "finding_look.h"
 #include "operator_make.h"
 #include "tap.h"
-#include "trace/kernel_type.h"
+#include "trace/kinds/kernel_type.h"
 
 static void put_named_device(struct timeline *t, const char *name, int64_t major)
 {

@@ -3,7 +3,7 @@
 #include "finding_of.h"
 #include "tap.h"
 #include "timeline_make.h"
-#include "trace/phases.h"
+#include "trace/kinds/phases.h"
 
 static void names_of_engines_tell_phase_and_tokens(void)
 {

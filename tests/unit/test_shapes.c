@@ -1,4 +1,4 @@
-#include "trace/shapes.h"
+#include "trace/work/shapes.h"
 
 #include "tap.h"
 

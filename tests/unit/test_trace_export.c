@@ -1,4 +1,4 @@
-#include "trace/export.h"
+#include "trace/export/export.h"
 
 #include "tap.h"
 #include "timeline_make.h"

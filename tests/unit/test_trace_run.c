@@ -1,10 +1,10 @@
 /* trace_analyse on timelines written by hand: sums, windows, names, and what holds them. */
-#include "trace/run_parts.h"
+#include "trace/run/run_parts.h"
 
 #include "report/trace_words.h"
 #include "tap.h"
 #include "timeline_make.h"
-#include "trace/kernel_name.h"
+#include "trace/kinds/kernel_name.h"
 
 /* Two steps of 100 ns; in each a call of 10 ns launches a kernel of 30 ns, which runs 50 ns after
  * the call began: that of the second step runs after its step has ended. */

@@ -1,9 +1,9 @@
-#include "trace/view.h"
+#include "trace/view/view.h"
 
 #include "base/rng.h"
 #include "tap.h"
 #include "timeline_make.h"
-#include "trace/call_kind.h"
+#include "trace/kinds/call_kind.h"
 
 static void calls_are_told_by_their_names(void)
 {

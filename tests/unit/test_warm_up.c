@@ -3,7 +3,7 @@
 #include "finding_of.h"
 #include "tap.h"
 #include "timeline_make.h"
-#include "trace/warm_steps.h"
+#include "trace/view/warm_steps.h"
 
 /* Steps that follow one another without a gap. */
 static void put_steps(struct timeline *t, const int64_t *ns, size_t n)

@@ -4,7 +4,7 @@
 #ifndef VENTURI_TESTS_TIMELINE_MAKE_H
 #define VENTURI_TESTS_TIMELINE_MAKE_H
 
-#include "trace/timeline.h"
+#include "trace/timeline/timeline.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef VENTURI_TESTS_TIMELINE_SAME_H
 #define VENTURI_TESTS_TIMELINE_SAME_H
 
-#include "trace/timeline.h"
+#include "trace/timeline/timeline.h"
 
 #include <stdio.h>
 #include <string.h>

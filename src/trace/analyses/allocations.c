@@ -13,8 +13,8 @@
 
 #include "base/i18n.h"
 #include "base/units.h"
-#include "trace/call_kind.h"
-#include "trace/warm_steps.h"
+#include "trace/kinds/call_kind.h"
+#include "trace/view/warm_steps.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef VENTURI_TRACE_ANALYSES_CALLERS_H
 #define VENTURI_TRACE_ANALYSES_CALLERS_H
 
-#include "trace/view.h"
+#include "trace/view/view.h"
 
 enum { CALLERS_MAX_DEPTH = 64 }; /* of operators within operators that are looked at */
 

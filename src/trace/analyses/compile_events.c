@@ -1,6 +1,6 @@
 #include "trace/analyses/compile_events.h"
 
-#include "trace/call_kind.h"
+#include "trace/kinds/call_kind.h"
 
 #include <stdlib.h>
 

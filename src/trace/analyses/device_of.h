@@ -4,7 +4,7 @@
 #ifndef VENTURI_TRACE_ANALYSES_DEVICE_OF_H
 #define VENTURI_TRACE_ANALYSES_DEVICE_OF_H
 
-#include "trace/view.h"
+#include "trace/view/view.h"
 
 /*
  * Where devices were masked, kernels name a number that the list of devices does not have: then

@@ -5,7 +5,7 @@
 #define VENTURI_TRACE_ANALYSES_GROUPS_H
 
 #include "base/arena.h"
-#include "trace/view.h"
+#include "trace/view/view.h"
 
 struct group {
 	uint64_t key;

@@ -11,7 +11,7 @@
 #include "base/i18n.h"
 #include "base/units.h"
 #include "stats/select.h"
-#include "trace/warm_steps.h"
+#include "trace/view/warm_steps.h"
 
 #include <math.h>
 #include <stdlib.h>

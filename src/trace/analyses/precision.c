@@ -12,9 +12,9 @@
 #include "trace/analyses/analyses.h"
 #include "trace/analyses/callers.h"
 #include "trace/analyses/device_of.h"
-#include "trace/device_peaks.h"
-#include "trace/kernel_type.h"
-#include "trace/shapes.h"
+#include "trace/work/device_peaks.h"
+#include "trace/kinds/kernel_type.h"
+#include "trace/work/shapes.h"
 
 #include "base/i18n.h"
 

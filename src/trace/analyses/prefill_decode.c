@@ -16,9 +16,9 @@
 #include "base/i18n.h"
 #include "base/units.h"
 #include "stats/select.h"
-#include "trace/kernel_class.h"
-#include "trace/phases.h"
-#include "trace/warm_steps.h"
+#include "trace/kinds/kernel_class.h"
+#include "trace/kinds/phases.h"
+#include "trace/view/warm_steps.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "trace/analyses/analyses.h"
 #include "trace/analyses/measures.h"
 #include "trace/analyses/stream_load.h"
-#include "trace/call_kind.h"
+#include "trace/kinds/call_kind.h"
 
 #include "base/i18n.h"
 

@@ -4,7 +4,7 @@
 #ifndef VENTURI_TRACE_ANALYSES_PROVIDERS_H
 #define VENTURI_TRACE_ANALYSES_PROVIDERS_H
 
-#include "trace/view.h"
+#include "trace/view/view.h"
 
 /* The name of its provider; 0: not told. */
 uint32_t trace_provider_of(const struct timeline *t, const struct event *operator);

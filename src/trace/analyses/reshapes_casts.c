@@ -13,7 +13,7 @@
 #include "trace/analyses/analyses.h"
 #include "trace/analyses/callers.h"
 #include "trace/analyses/groups.h"
-#include "trace/shapes.h"
+#include "trace/work/shapes.h"
 
 #include "base/i18n.h"
 

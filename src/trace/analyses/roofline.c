@@ -17,9 +17,9 @@
 #include "trace/analyses/callers.h"
 #include "trace/analyses/device_of.h"
 #include "trace/analyses/groups.h"
-#include "trace/device_peaks.h"
-#include "trace/kernel_type.h"
-#include "trace/op_work.h"
+#include "trace/work/device_peaks.h"
+#include "trace/kinds/kernel_type.h"
+#include "trace/work/op_work.h"
 
 #include "base/i18n.h"
 

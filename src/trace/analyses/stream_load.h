@@ -4,7 +4,7 @@
 #ifndef VENTURI_TRACE_ANALYSES_STREAM_LOAD_H
 #define VENTURI_TRACE_ANALYSES_STREAM_LOAD_H
 
-#include "trace/view.h"
+#include "trace/view/view.h"
 
 struct stream_load {
 	uint32_t name;

@@ -9,7 +9,7 @@
  */
 #include "trace/analyses/analyses.h"
 #include "trace/analyses/measures.h"
-#include "trace/call_kind.h"
+#include "trace/kinds/call_kind.h"
 
 #include "base/i18n.h"
 #include "base/units.h"

@@ -10,7 +10,7 @@
 #include "base/i18n.h"
 #include "base/units.h"
 #include "stats/select.h"
-#include "trace/warm_steps.h"
+#include "trace/view/warm_steps.h"
 
 #include <stdlib.h>
 

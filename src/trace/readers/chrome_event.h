@@ -5,7 +5,7 @@
 #ifndef VENTURI_TRACE_READERS_CHROME_EVENT_H
 #define VENTURI_TRACE_READERS_CHROME_EVENT_H
 
-#include "trace/chrome.h"
+#include "trace/scan/chrome.h"
 
 /* The start of an event; false when it has none that can be true, which is counted. */
 bool chrome_start(struct timeline *t, const struct raw_event *e, struct event *ret);

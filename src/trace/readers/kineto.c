@@ -7,7 +7,7 @@
 #include "trace/readers/kineto.h"
 #include "trace/readers/readers.h"
 
-#include "trace/chrome.h"
+#include "trace/scan/chrome.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #ifndef VENTURI_TRACE_READERS_KINETO_H
 #define VENTURI_TRACE_READERS_KINETO_H
 
-#include "trace/chrome.h"
+#include "trace/scan/chrome.h"
 #include "trace/reader.h"
 
 extern const struct chrome_dialect kineto_dialect;

@@ -6,7 +6,7 @@
  * Columns are found by their names alone. What the profiler and the program print before, between
  * and behind the rows is not read.
  */
-#include "trace/number_text.h"
+#include "trace/input/number_text.h"
 #include "trace/readers/readers.h"
 
 #include "base/i18n.h"

@@ -12,8 +12,8 @@
 #ifndef VENTURI_TRACE_READERS_NSYS_DB_H
 #define VENTURI_TRACE_READERS_NSYS_DB_H
 
-#include "trace/source.h"
-#include "trace/timeline.h"
+#include "trace/input/source.h"
+#include "trace/timeline/timeline.h"
 
 #include <sqlite3.h>
 

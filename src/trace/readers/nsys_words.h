@@ -6,7 +6,7 @@
 #ifndef VENTURI_TRACE_READERS_NSYS_WORDS_H
 #define VENTURI_TRACE_READERS_NSYS_WORDS_H
 
-#include "trace/timeline.h"
+#include "trace/timeline/timeline.h"
 
 struct nsys_copy_word {
 	const char *name, *label; /* "HtoD", "Host-to-Device" */

@@ -8,7 +8,7 @@
 #ifndef VENTURI_TRACE_READERS_ROCPROF_H
 #define VENTURI_TRACE_READERS_ROCPROF_H
 
-#include "trace/timeline.h"
+#include "trace/timeline/timeline.h"
 
 /* A record as both forms give it. Numbers are TRACE_NONE, texts empty where nothing is told. */
 struct rocprof_record {

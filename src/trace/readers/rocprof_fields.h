@@ -4,7 +4,7 @@
 #ifndef VENTURI_TRACE_READERS_ROCPROF_FIELDS_H
 #define VENTURI_TRACE_READERS_ROCPROF_FIELDS_H
 
-#include "trace/loose_json.h"
+#include "trace/input/loose_json.h"
 
 #include <stddef.h>
 

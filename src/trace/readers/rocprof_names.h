@@ -7,8 +7,8 @@
 #ifndef VENTURI_TRACE_READERS_ROCPROF_NAMES_H
 #define VENTURI_TRACE_READERS_ROCPROF_NAMES_H
 
-#include "trace/loose_json.h"
-#include "trace/timeline.h"
+#include "trace/input/loose_json.h"
+#include "trace/timeline/timeline.h"
 
 struct rocprof_symbol {
 	struct str name;   /* escapes unresolved */

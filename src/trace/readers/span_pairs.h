@@ -7,7 +7,7 @@
 #ifndef VENTURI_TRACE_READERS_SPAN_PAIRS_H
 #define VENTURI_TRACE_READERS_SPAN_PAIRS_H
 
-#include "trace/timeline.h"
+#include "trace/timeline/timeline.h"
 
 struct span_mark {
 	int64_t time_ns;

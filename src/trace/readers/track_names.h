@@ -5,8 +5,8 @@
 #ifndef VENTURI_TRACE_READERS_TRACK_NAMES_H
 #define VENTURI_TRACE_READERS_TRACK_NAMES_H
 
-#include "trace/raw_event.h"
-#include "trace/timeline.h"
+#include "trace/scan/raw_event.h"
+#include "trace/timeline/timeline.h"
 
 struct track_names {
 	struct track_name *v;

@@ -17,8 +17,8 @@
 #ifndef VENTURI_TRACE_READERS_XPLANE_H
 #define VENTURI_TRACE_READERS_XPLANE_H
 
-#include "trace/protobuf.h"
-#include "trace/timeline.h"
+#include "trace/input/protobuf.h"
+#include "trace/timeline/timeline.h"
 
 #include <string.h>
 

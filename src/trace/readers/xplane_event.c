@@ -9,7 +9,7 @@
  */
 #include "trace/readers/xplane.h"
 
-#include "trace/call_kind.h"
+#include "trace/kinds/call_kind.h"
 
 /* XLA's number for the host's memory in a layout: Layout::kHostMemorySpace of xla/layout.h. */
 static const struct str host_memory = STR_INIT("S(5)");

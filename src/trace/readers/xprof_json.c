@@ -7,7 +7,7 @@
  *
  * Source: tsl/profiler/convert/trace_events_to_json.cc.
  */
-#include "trace/call_kind.h"
+#include "trace/kinds/call_kind.h"
 #include "trace/readers/chrome_event.h"
 #include "trace/readers/readers.h"
 #include "trace/readers/track_names.h"

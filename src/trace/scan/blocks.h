@@ -9,7 +9,7 @@
 #define VENTURI_TRACE_SCAN_BLOCKS_H
 
 #include "base/str.h"
-#include "trace/source.h"
+#include "trace/input/source.h"
 
 #include <pthread.h>
 

@@ -10,7 +10,7 @@
 #ifndef VENTURI_TRACE_SCAN_BYTES_H
 #define VENTURI_TRACE_SCAN_BYTES_H
 
-#include "trace/raw_event.h"
+#include "trace/scan/raw_event.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /*
  * Numbers as the writers of traces print them.
  */
-#include "trace/chrome.h"
+#include "trace/scan/chrome.h"
 
 enum {
 	MAX_DIGITS = 19,     /* that fit into 64 bits, once leading zeros are gone */

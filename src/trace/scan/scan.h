@@ -8,7 +8,7 @@
 #ifndef VENTURI_TRACE_SCAN_SCAN_H
 #define VENTURI_TRACE_SCAN_SCAN_H
 
-#include "trace/chrome.h"
+#include "trace/scan/chrome.h"
 #include "trace/scan/bytes.h"
 
 #include <stddef.h>

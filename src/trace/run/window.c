@@ -1,0 +1,121 @@
+#include "trace/run/run_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int64_t view_step_at(const struct trace_view *v, int64_t time_ns)
+{
+	size_t low = 0, high = v->n_steps;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (v->steps[mid].start_ns <= time_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low > 0 && time_ns < v->steps[low - 1].end_ns ? (int64_t)low - 1 : -1;
+}
+
+int64_t view_issued_ns(const struct trace_view *v, uint32_t device_event)
+{
+	const struct event *e = &v->t->lists[GROUP_DEVICE].v[device_event];
+	uint32_t call = v->launch[device_event];
+	bool by_device = v->steps_from == STEPS_GRAPH || v->steps_from == STEPS_PERIOD;
+	return call == NONE32 || by_device ? e->start_ns : v->t->lists[GROUP_CALL].v[call].start_ns;
+}
+
+static void cut_list(const struct timeline *t, enum event_group group,
+        const struct interval *window, const struct trace_view *issued, struct event_list *ret)
+{
+	const struct event_list *from = &t->lists[group];
+	*ret = (struct event_list){ 0 };
+	for (size_t i = 0; i < from->n; i++) {
+		const struct event *e = &from->v[i];
+		int64_t at = issued && group == GROUP_DEVICE ? view_issued_ns(issued, (uint32_t)i)
+		                                             : e->start_ns;
+		if (at < window->start_ns || at >= window->end_ns)
+			continue;
+		if (ret->n == ret->cap) {
+			ret->cap = ret->cap ? ret->cap * 2 : 64;
+			ret->v = mem_realloc(ret->v, ret->cap * sizeof *ret->v);
+		}
+		ret->v[ret->n++] = *e;
+	}
+}
+
+static void cut_counters(
+        const struct timeline *t, const struct interval *window, struct timeline *ret)
+{
+	ret->counters = NULL;
+	ret->n_counters = ret->cap_counters = 0;
+	for (size_t i = 0; i < t->n_counters; i++) {
+		int64_t at = t->counters[i].time_ns;
+		if (at >= window->start_ns && at < window->end_ns)
+			timeline_counter(ret, &t->counters[i]);
+	}
+}
+
+void window_cut(const struct timeline *t, int64_t from_ns, int64_t to_ns,
+        const struct trace_view *issued, struct timeline *ret)
+{
+	const struct interval window = { from_ns, to_ns };
+	*ret = *t;
+	/* Sums of lines are of all of the file. */
+	ret->n_lines = 0;
+	ret->span_start_ns = INT64_MAX;
+	ret->span_end_ns = INT64_MIN;
+	ret->n_lines = 0; /* those are sums of all of it, as the summaries are */
+	ret->n_summaries = 0;
+	for (int g = 0; g < N_GROUPS; g++) {
+		cut_list(t, g, &window, issued, &ret->lists[g]);
+		if (g == GROUP_INSTANT || g == GROUP_MEMORY)
+			continue;
+		for (size_t i = 0; i < ret->lists[g].n; i++)
+			timeline_span(ret, ret->lists[g].v[i].start_ns, ret->lists[g].v[i].dur_ns);
+	}
+	cut_counters(t, &window, ret);
+}
+
+void window_release(struct timeline *t)
+{
+	for (int g = 0; g < N_GROUPS; g++)
+		free(t->lists[g].v);
+	free(t->counters);
+	memset(t, 0, sizeof *t);
+}
+
+static bool open_step(struct window *w, const struct timeline *t, int64_t step)
+{
+	trace_view_init(&w->whole, t);
+	w->has_whole = true;
+	if (step >= (int64_t)w->whole.n_steps)
+		return false;
+	const struct step *s = &w->whole.steps[step];
+	window_cut(t, s->start_ns, s->end_ns, &w->whole, &w->cut);
+	w->is_cut = true;
+	return true;
+}
+
+const struct timeline *window_open(
+        struct window *w, const struct timeline *t, const struct trace_options *o)
+{
+	*w = (struct window){ 0 };
+	if (o->step >= 0)
+		return open_step(w, t, o->step) ? &w->cut : NULL;
+	if (o->from_ns == TRACE_NONE && o->to_ns == TRACE_NONE)
+		return t;
+	int64_t start_ns = t->span_start_ns <= t->span_end_ns ? t->span_start_ns : 0;
+	int64_t from_ns = o->from_ns == TRACE_NONE ? INT64_MIN : start_ns + o->from_ns;
+	int64_t to_ns = o->to_ns == TRACE_NONE ? INT64_MAX : start_ns + o->to_ns;
+	window_cut(t, from_ns, to_ns, NULL, &w->cut);
+	w->is_cut = true;
+	return &w->cut;
+}
+
+void window_close(struct window *w)
+{
+	if (w->is_cut)
+		window_release(&w->cut);
+	if (w->has_whole)
+		trace_view_release(&w->whole);
+}
