@@ -18,12 +18,16 @@
 
 /* Rows of each list without --top. */
 #define TOP_DEFAULT 10
+/* A slow CPU core has 10^-3 TFLOPS; no device has 10^6 TFLOPS, or 10^6 GB/s. */
+#define PEAK_MIN 1e-6
+#define PEAK_MAX 1e6
 
 struct trace_command {
 	const char *top, *by, *kind;
 	int64_t step, from_ns, to_ns;
 	bool all;
 	const char *export, *folded, *html;
+	double peak_tflop_per_s, peak_gb_per_s;
 };
 
 static const struct opt rows[] = {
@@ -36,6 +40,13 @@ static const struct opt rows[] = {
 	          N_("only step N, counted from 0: what the host began in it, and the device work "
 	             "that it launched there")),
 	        .min = 0, .max = 1e9 },
+	{ OPT(struct trace_command, peak_tflop_per_s, OPT_DOUBLE, 0, "peak-flops", "TFLOPS",
+	          N_("what the device was measured to compute, in 10^12 operations per second; "
+	             "for the roofline, with --peak-bandwidth")),
+	        .min = PEAK_MIN, .max = PEAK_MAX },
+	{ OPT(struct trace_command, peak_gb_per_s, OPT_DOUBLE, 0, "peak-bandwidth", "GBPS",
+	          N_("what its memory was measured to move, in 10^9 bytes per second")),
+	        .min = PEAK_MIN, .max = PEAK_MAX },
 	{ OPT_HEADING, .help = N_("What to show:") },
 	{ OPT(struct trace_command, top, OPT_STRING, 'n', "top", "N",
 	        N_("rows of each list, or all (default 10)")) },
@@ -95,7 +106,12 @@ static bool options_of(const struct trace_command *c, struct trace_options *ret,
 		.step = c->step,
 		.by = c->by ? c->by : "name",
 		.kind = c->kind,
+		.peak_flop_per_s = c->peak_tflop_per_s * 1e12,
+		.peak_bytes_per_s = c->peak_gb_per_s * 1e9,
 	};
+	if ((c->peak_tflop_per_s > 0) != (c->peak_gb_per_s > 0))
+		return err_set(
+		        err, ERR_USAGE, _("'--peak-flops' and '--peak-bandwidth' need each other"));
 	bool has_window = c->from_ns != TRACE_NONE || c->to_ns != TRACE_NONE;
 	if (has_window && c->step >= 0)
 		return err_set(

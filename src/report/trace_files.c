@@ -58,9 +58,8 @@ static void print_file(const struct trace_file *f, struct arena *tmp, struct buf
 		        out);
 	if (f->zero_duration)
 		print_mark(arena_printf(tmp,
-		                   _("%lld device operations took no time by the profiler's clock; "
-		                     "they are "
-		                     "counted as calls"),
+		                   _("device operations that took no time by the profiler's clock: "
+		                     "%lld; they are counted as calls"),
 		                   (long long)f->zero_duration),
 		        out);
 }

@@ -65,6 +65,27 @@ static bool is_over(const struct fact *fact)
 	return fact->value >= fact->threshold;
 }
 
+static bool is_held(const struct fact *fact)
+{
+	return !isnan(fact->threshold);
+}
+
+/* Every fact is held against an anchor: then the finding is a list of checks. */
+static bool is_list_of_checks(const struct trace_finding *f)
+{
+	for (size_t i = 0; i < f->n_facts; i++)
+		if (!isnan(f->facts[i].value) && !is_held(&f->facts[i]))
+			return false;
+	return true;
+}
+
+/* What says nothing: a check that passed, or that something with an anchor did not happen. */
+static bool is_idle_fact(const struct trace_finding *f, const struct fact *fact)
+{
+	return isnan(fact->value) || (is_held(fact) && fact->value == 0) ||
+	       (is_list_of_checks(f) && !is_over(fact));
+}
+
 /* The first facts in one line, those that are over their anchor before the others. */
 static void print_facts(const struct trace_finding *f, struct arena *tmp, struct buf *out)
 {
@@ -73,7 +94,7 @@ static void print_facts(const struct trace_finding *f, struct arena *tmp, struct
 	for (int over = 1; over >= 0; over--) {
 		for (size_t i = 0; i < f->n_facts && n < FACTS_SHOWN; i++) {
 			const struct fact *fact = &f->facts[i];
-			if (isnan(fact->value) || is_over(fact) != over)
+			if (is_idle_fact(f, fact) || is_over(fact) != over)
 				continue;
 			buf_printf(&line, "%s%s", n++ ? _("; ") : "", trace_fact(fact, tmp));
 		}
@@ -176,12 +197,7 @@ static void print_each(const struct trace_finding **list, size_t n, const char *
 	}
 }
 
-static bool is_same_reason(const struct trace_finding *a, const struct trace_finding *b)
-{
-	return a->reason && b->reason && strcmp(a->reason, b->reason) == 0;
-}
-
-/* The ids in one paragraph, those with the same reason together. */
+/* The ids in one paragraph; that of several files once. */
 static void print_ids(
         const struct trace_finding **list, size_t n, const char *title, struct buf *out)
 {
@@ -189,20 +205,10 @@ static void print_ids(
 	buf_add_c(&line, title);
 	for (size_t i = 0; i < n; i++) {
 		bool is_said = false;
-		for (size_t k = 0; k < i; k++)
-			is_said |= is_same_reason(list[k], list[i]);
-		if (is_said)
-			continue;
-		buf_printf(&line, "%s%s",
-		        i == 0            ? " "
-		        : list[i]->reason ? _("; ")
-		                          : _(", "),
-		        list[i]->id);
-		for (size_t k = i + 1; k < n; k++)
-			if (is_same_reason(list[k], list[i]))
-				buf_printf(&line, "%s%s", _(", "), list[k]->id);
-		if (list[i]->reason)
-			buf_printf(&line, _(" (%s)"), list[i]->reason);
+		for (size_t k = 0; k < i && !is_said; k++)
+			is_said = strcmp(list[k]->id, list[i]->id) == 0;
+		if (!is_said)
+			buf_printf(&line, "%s%s", i == 0 ? " " : _(", "), list[i]->id);
 	}
 	layout_wrap(out, line.s, 0, INDENT);
 }
@@ -242,5 +248,8 @@ void trace_findings(const struct trace_run *r, const struct report_trace_options
 {
 	print_found(r, options, tmp, out);
 	print_rest(r, TRACE_CLEAR, _("Looked at, nothing found:"), options->all, tmp, out);
-	print_rest(r, TRACE_ABSTAINED, _("Not told by this trace:"), options->all, tmp, out);
+	print_rest(r, TRACE_ABSTAINED,
+	        options->all ? _("Not told by this trace:")
+	                     : _("Not told by this trace (--all says why):"),
+	        options->all, tmp, out);
 }

@@ -14,29 +14,26 @@ static const struct list {
 	const char *title;
 	bool has_class, has_self;
 } lists[] = {
-	{ "kernel", 10, N_("Kernels: %s in %lld calls of %lld names; shares are of this time."),
-	        true, false },
-	{ "memcpy", 0, N_("Copies: %s in %lld calls of %lld names; shares are of this time."),
-	        false, false },
-	{ "memset", 0, N_("Memsets: %s in %lld calls of %lld names; shares are of this time."),
-	        false, false },
+	{ "kernel", 10, N_("Kernels: %s; calls: %lld, names: %lld; shares are of this time."), true,
+	        false },
+	{ "memcpy", 0, N_("Copies: %s; calls: %lld, names: %lld; shares are of this time."), false,
+	        false },
+	{ "memset", 0, N_("Memsets: %s; calls: %lld, names: %lld; shares are of this time."), false,
+	        false },
 	{ "cpu_op", 6,
-	        N_("Operators: %s of their own, without what they call, in %lld calls of %lld "
-	           "names; "
+	        N_("Operators: %s of their own, without what they call; calls: %lld, names: %lld; "
 	           "shares are of this time."),
 	        true, true },
 	{ "runtime", 5,
-	        N_("Calls of the runtime: %s in %lld calls of %lld names; shares are of this "
-	           "time."),
+	        N_("Calls of the runtime: %s; calls: %lld, names: %lld; shares are of this time."),
 	        false, false },
 	{ "other", 0,
-	        N_("Other spans: %s in %lld spans of %lld names, which may lie in each other; "
-	           "shares "
+	        N_("Other spans, which may lie in each other: %s; spans: %lld, names: %lld; shares "
 	           "are of this time."),
 	        false, false },
 	{ "annotation", 4,
-	        N_("Ranges of the program: %s in %lld ranges of %lld names, which may lie in each "
-	           "other; shares are of this time."),
+	        N_("Ranges of the program, which may lie in each other: %s; ranges: %lld, names: "
+	           "%lld; shares are of this time."),
 	        false, false },
 };
 
@@ -207,6 +204,14 @@ static void count_cell(struct table *t, int64_t n)
 		table_cell(t, "-");
 }
 
+/* The count of small ones has those of unknown size in it. */
+static int64_t known_small(const struct trace_copy *c)
+{
+	return c->unknown_bytes_calls == c->calls || c->small < c->unknown_bytes_calls
+	               ? -1
+	               : c->small - c->unknown_bytes_calls;
+}
+
 static void print_copies(const struct trace_run *r, struct arena *tmp, struct buf *out)
 {
 	struct table t;
@@ -226,7 +231,7 @@ static void print_copies(const struct trace_run *r, struct arena *tmp, struct bu
 		table_cell(&t, "%s", units_duration((double)c->total_ns, time));
 		table_cell(&t, "%s", is_known ? units_size((double)c->bytes, size) : "-");
 		table_cell(&t, "%s", copy_rate(c, rate));
-		count_cell(&t, c->small);
+		count_cell(&t, known_small(c));
 		count_cell(&t, c->pageable);
 	}
 	buf_add_char(out, '\n');
@@ -243,7 +248,10 @@ static void print_steps(const struct trace_run *r, struct arena *tmp, struct buf
 	units_duration(s->median_ns, median);
 	units_duration(s->mean_ns, mean);
 	const char *source = trace_steps_word(s->source);
-	if (isnan(s->gap_ratio))
+	if (s->n == 1)
+		layout_wrap(out, arena_printf(tmp, _("Steps, %s: 1, of %s."), source, median), 0,
+		        INDENT);
+	else if (isnan(s->gap_ratio))
 		layout_wrap(out,
 		        arena_printf(tmp, _("Steps, %s: %lld; median %s, mean %s."), source,
 		                (long long)s->n, median, mean),

@@ -9,7 +9,14 @@
 #include <string.h>
 
 /* Wide enough to show 2 %, narrow enough for what stands beside it. */
-enum { BAR_COLUMNS = 36, DEVICES_SHOWN = 8, VERDICTS_SHOWN = 3, DEVICE_NAME_COLUMNS = 27 };
+enum {
+	BAR_COLUMNS = 36,
+	DEVICES_SHOWN = 8,
+	VERDICTS_SHOWN = 3,
+	DEVICE_NAME_COLUMNS = 27,
+	CATEGORIES_SHOWN = 8,
+	CATEGORY_COLUMNS = 30
+};
 
 /* ---- the verdict ---- */
 
@@ -73,6 +80,20 @@ static const char *host_sentence(const struct trace_run *r, struct arena *tmp)
 	        span, trace_percent(top->ratio, ratio), name.s);
 }
 
+/* There are calls of the runtime only. */
+static const char *calls_sentence(const struct trace_run *r, struct arena *tmp)
+{
+	const struct trace_operator *top = first_of(r, "runtime");
+	char span[UNITS_TEXT], ratio[LAYOUT_NUMBER];
+	AUTO(auto_buf) struct buf name = { 0 };
+	units_duration((double)longest_span(r), span);
+	trace_short_name(&name, top->name, LAYOUT_COLUMNS / 2);
+	return arena_printf(tmp,
+	        _("The trace holds calls of the runtime in %s, and neither work of a device nor "
+	          "operators: record kernels as well. Most of the calls' time, %s, is %s."),
+	        span, trace_percent(top->ratio, ratio), name.s);
+}
+
 /* Summaries of a profiler: names and times, but nothing of when. */
 static bool holds_sums_only(const struct trace_run *r)
 {
@@ -99,12 +120,44 @@ static int64_t events_of(const struct trace_run *r)
 	return n;
 }
 
-static bool has_findings(const struct trace_run *r)
+/* The categories of spans, those of several files once: "cat (12), dog (3)". */
+static const char *categories_of(const struct trace_run *r, struct arena *tmp)
 {
-	for (size_t i = 0; i < r->n_findings; i++)
-		if (r->findings[i].state == TRACE_FOUND)
-			return true;
-	return false;
+	AUTO(auto_buf) struct buf list = { 0 };
+	int n = 0;
+	for (size_t i = 0; i < r->n_files; i++) {
+		for (size_t k = 0; k < r->files[i].n_categories; k++) {
+			const struct trace_count *c = &r->files[i].categories[k];
+			if (c->name.len == 0)
+				continue;
+			if (n++ == CATEGORIES_SHOWN) {
+				buf_add_c(&list, _(", ..."));
+				return str_c(buf_str(&list), tmp);
+			}
+			AUTO(auto_buf) struct buf name = { 0 };
+			trace_short_name(&name, c->name, CATEGORY_COLUMNS);
+			buf_printf(&list, _("%s%s (%lld)"), n > 1 ? _(", ") : "", name.s,
+			        (long long)c->n);
+		}
+	}
+	return list.len ? str_c(buf_str(&list), tmp) : NULL;
+}
+
+/* Of a writer that nobody here knows: what was found, so that a wrong file can be told. */
+static const char *unknown_sentence(const struct trace_run *r, struct arena *tmp)
+{
+	const char *categories = categories_of(r, tmp);
+	if (categories)
+		return arena_printf(tmp,
+		        _("Nothing in the trace is known as work of a device or as an operator: "
+		          "of its %lld events only their times can be told. The categories of "
+		          "its spans: %s."),
+		        (long long)events_of(r), categories);
+	return arena_printf(tmp,
+	        _("Nothing in the trace is known as work of a device or as an operator: of its "
+	          "%lld events only their times can be told. None of its spans names a "
+	          "category."),
+	        (long long)events_of(r));
 }
 
 /* A finding's sentence as the first of a paragraph. */
@@ -118,7 +171,8 @@ static const char *begun(const char *text, struct arena *tmp)
 bool trace_is_verdict(const struct trace_finding *f)
 {
 	return f->text &&
-	       (strcmp(f->id, "device_timeline") == 0 || strcmp(f->id, "ncu_speed_of_light") == 0);
+	       (strcmp(f->id, "device_timeline") == 0 || strcmp(f->id, "ncu_speed_of_light") == 0 ||
+	               strcmp(f->id, "launch_counters") == 0);
 }
 
 /* What the analysis of the device's time says of each file; returns how many it spoke of. */
@@ -153,13 +207,10 @@ void trace_verdict(const struct trace_run *r, struct arena *tmp, struct buf *out
 		layout_wrap(out, host_sentence(r, tmp), 0, 0);
 	else if (holds_sums_only(r))
 		layout_wrap(out, sums_sentence(r, tmp), 0, 0);
-	else if (r->n_devices == 0 && !has_findings(r))
-		layout_wrap(out,
-		        arena_printf(tmp,
-		                _("Nothing in the trace is known as work of a device or as an "
-		                  "operator: of its %lld events only their times can be told."),
-		                (long long)events_of(r)),
-		        0, 0);
+	else if (first_of(r, "runtime"))
+		layout_wrap(out, calls_sentence(r, tmp), 0, 0);
+	else if (r->n_devices == 0 && r->n_launches == 0)
+		layout_wrap(out, unknown_sentence(r, tmp), 0, 0);
 }
 
 /* ---- devices ---- */

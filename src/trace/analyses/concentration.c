@@ -8,6 +8,7 @@
 #include "trace/analyses/analyses.h"
 #include "trace/analyses/callers.h"
 #include "trace/analyses/groups.h"
+#include "trace/analyses/measures.h"
 #include "trace/work/shapes.h"
 
 #include "base/i18n.h"
@@ -223,13 +224,12 @@ static void conclude(
 	enum kernel_class lead = leading(x);
 	finding_fact_anchor(f, run, "top5_ratio", top5, "ratio", TOP5_RATIO, x->n, "trace");
 	char *text = arena_printf(run,
-	        x->on_device
-	                ? _("the first %u of %u kernel names take %.0f %% of %.3f ms of "
-	                    "kernel time; by kind, most is %s with %.0f %%")
-	                : _("the first %u of %u operators take %.0f %% of %.3f ms of their own "
-	                    "time on the host; by kind, most is %s with %.0f %%"),
-	        n_first, x->n_names, 100 * top5, (double)x->total_ns / 1e6, _(class_phrases[lead]),
-	        100 * ratio(x->class_ns[lead], x->total_ns));
+	        x->on_device ? _("names of kernels: %u; the first %u take %.0f %% of %s of kernel "
+	                         "time; by kind, most is %s with %.0f %%")
+	                     : _("names of operators: %u; the first %u take %.0f %% of %s of their "
+	                         "own time on the host; by kind, most is %s with %.0f %%"),
+	        x->n_names, n_first, 100 * top5, time_text((double)x->total_ns, run),
+	        _(class_phrases[lead]), 100 * ratio(x->class_ns[lead], x->total_ns));
 	if (top5 >= TOP5_RATIO)
 		finding_found(f, x->on_device ? ratio(alone_ns, x->wall_ns) : (double)NAN, text,
 		        class_advice[lead] ? _(class_advice[lead]) : _(any_advice));

@@ -4,7 +4,7 @@
  * exposed_copy_ratio    copies between host and device while no kernel runs / device time
  * pageable_copy_ratio   of that the part of copies from or to pageable memory / device time
  * rate                  bytes / time, of the copies whose size is told and that took time
- * small                 below 64 KiB, an unknown size among them
+ * small                 below 64 KiB; copies whose size is not told are counted apart
  * direction changes     between copies to and from the device, in order of start
  */
 #include "trace/analyses/analyses.h"
@@ -12,7 +12,6 @@
 #include "trace/kinds/call_kind.h"
 
 #include "base/i18n.h"
-#include "base/units.h"
 
 #include <math.h>
 
@@ -27,7 +26,7 @@
 #define PAGEABLE_RATE_ANCHOR 0.5
 
 struct kind_sum {
-	int64_t n, ns, bytes, small, pageable;
+	int64_t n, ns, bytes, small, unknown, pageable;
 	int64_t rated_bytes, rated_ns;
 };
 
@@ -62,7 +61,8 @@ static void add_copy(struct kind_sum *s, const struct event *e, const struct cop
 {
 	s->n++;
 	s->ns += e->dur_ns;
-	s->small += c->bytes < SMALL_COPY_BYTES;
+	s->small += c->bytes >= 0 && c->bytes < SMALL_COPY_BYTES;
+	s->unknown += c->bytes < 0;
 	s->pageable += is_pageable(c);
 	if (c->bytes < 0)
 		return;
@@ -113,7 +113,7 @@ static void table_of_kinds(const struct copy_sums *s, const struct device_sums *
 		"other" };
 	static const char *const columns[][2] = { { "kind", "" }, { "copies", "" },
 		{ "time", "ns" }, { "share", "ratio" }, { "size", "bytes" }, { "rate", "GB/s" },
-		{ "small", "" }, { "pageable", "" } };
+		{ "small", "" }, { "size_unknown", "" }, { "pageable", "" } };
 	struct trace_table *t = finding_table(f, run, "kinds");
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
 		table_column(t, run, columns[i][0], columns[i][1]);
@@ -125,9 +125,10 @@ static void table_of_kinds(const struct copy_sums *s, const struct device_sums *
 		table_number(t, run, (double)c->n);
 		table_number(t, run, (double)c->ns);
 		table_number(t, run, ratio_of(c->ns, all->span_ns));
-		table_number(t, run, (double)c->bytes);
+		table_number(t, run, c->unknown < c->n ? (double)c->bytes : NAN);
 		table_number(t, run, rate_of(c));
 		table_number(t, run, (double)c->small);
+		table_number(t, run, (double)c->unknown);
 		table_number(t, run, (double)c->pageable);
 	}
 }
@@ -181,6 +182,8 @@ static void facts(const struct trace_view *v, const struct copy_sums *s, const s
 	finding_fact(f, run, "host_copies", (double)n, "1", n, "copies");
 	finding_fact(f, run, "small_host_copies", (double)(to->small + from->small), "1", n,
 	        "copies below 64 KiB");
+	finding_fact(f, run, "unknown_size_host_copies", (double)(to->unknown + from->unknown), "1",
+	        n, "copies whose size the trace does not tell");
 	finding_fact(f, run, "direction_changes", (double)s->direction_changes, "1", n, "copies");
 	if (v->n_steps)
 		finding_fact(f, run, "copies_to_host_per_step",
@@ -189,13 +192,34 @@ static void facts(const struct trace_view *v, const struct copy_sums *s, const s
 	rate_facts(s, run, f);
 }
 
+static char *exposed_text(
+        const struct copy_sums *s, const struct exposure *x, const char *span, struct arena *run)
+{
+	const struct kind_sum *to = &s->kinds[COPY_HTOD], *from = &s->kinds[COPY_DTOH];
+	long long n = (long long)(to->n + from->n), small = (long long)(to->small + from->small);
+	long long unknown = (long long)(to->unknown + from->unknown);
+	if (unknown == n)
+		return arena_printf(run,
+		        _("for %.1f %% of %s the device did nothing but copy from or to the host "
+		          "(copies: %lld; the trace does not tell their sizes)"),
+		        100 * x->copies, span, n);
+	if (unknown)
+		return arena_printf(run,
+		        _("for %.1f %% of %s the device did nothing but copy from or to the host "
+		          "(copies: %lld, below 64 KiB: %lld, of unknown size: %lld)"),
+		        100 * x->copies, span, n, small, unknown);
+	return arena_printf(run,
+	        _("for %.1f %% of %s the device did nothing but copy from or to the host (copies: "
+	          "%lld, below 64 KiB: %lld)"),
+	        100 * x->copies, span, n, small);
+}
+
 static void say(const struct copy_sums *s, const struct exposure *x, const struct device_sums *all,
         struct arena *run, struct trace_finding *f)
 {
 	const struct kind_sum *to = &s->kinds[COPY_HTOD], *from = &s->kinds[COPY_DTOH];
 	long long n = (long long)(to->n + from->n);
-	char span[UNITS_TEXT];
-	units_duration((double)all->span_ns, span);
+	const char *span = device_time_text(all, run);
 	if (x->pageable >= MEASURES_NOISE_RATIO) {
 		finding_found(f, x->pageable,
 		        arena_printf(run,
@@ -206,11 +230,7 @@ static void say(const struct copy_sums *s, const struct exposure *x, const struc
 		        _("Keep the host's buffers in pinned memory and reuse them: pageable "
 		          "copies go through a buffer of the driver and block the thread."));
 	} else if (x->copies >= EXPOSED_COPY_ANCHOR) {
-		finding_found(f, x->copies,
-		        arena_printf(run,
-		                _("for %.1f %% of %s the device did nothing but copy from or to "
-		                  "the host: %lld copies, %lld of them below 64 KiB"),
-		                100 * x->copies, span, n, (long long)(to->small + from->small)),
+		finding_found(f, x->copies, exposed_text(s, x, span, run),
 		        _("Keep tensors on the device and post-process there; join small copies; "
 		          "copy from pinned memory on a stream of its own, beside the kernels."));
 	} else {

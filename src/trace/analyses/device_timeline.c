@@ -17,7 +17,6 @@
 #include "trace/analyses/measures.h"
 
 #include "base/i18n.h"
-#include "base/units.h"
 
 #include <math.h>
 
@@ -142,8 +141,7 @@ static void say(struct trace_finding *f, struct arena *run, const struct device_
         const struct cover *all)
 {
 	double idle = ratio_of(s->idle_ns, s->span_ns);
-	char span[UNITS_TEXT];
-	units_duration((double)s->span_ns, span);
+	const char *span = device_time_text(s, run);
 	if (idle >= MEASURES_NOISE_RATIO) {
 		enum part wait = largest_wait(all);
 		finding_found(f, idle,

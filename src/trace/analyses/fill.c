@@ -14,6 +14,7 @@
 #include "trace/analyses/analyses.h"
 #include "trace/analyses/device_of.h"
 #include "trace/analyses/groups.h"
+#include "trace/analyses/measures.h"
 
 #include "base/i18n.h"
 
@@ -204,10 +205,10 @@ static void conclude(const struct totals *x, const struct trace_view *v, struct 
 	finding_fact(f, run, "waves_known_ratio", all > 0 ? (double)x->known_ns / all : NAN,
 	        "ratio", x->n, "trace");
 	char *text = arena_printf(run,
-	        _("up to %.0f %% of %.3f ms of kernel time is lost to places for blocks that stay "
-	          "empty; %.0f %% of it is in kernels with fewer blocks than the device has "
-	          "multiprocessors"),
-	        100 * waste, all / 1e6, 100 * under);
+	        _("up to %.0f %% of %s of kernel time is lost to places for blocks that stay "
+	          "empty; kernels with fewer blocks than the device has multiprocessors take "
+	          "%.0f %% of the kernel time"),
+	        100 * waste, time_text(all, run), 100 * under);
 	if (waste >= WASTE_RATIO)
 		finding_found(f, span_ns ? x->wasted_ns / (double)span_ns : NAN, text,
 		        _("Give each kernel more blocks: a larger batch, products split along k "

@@ -18,6 +18,7 @@
 #include "trace/analyses/analyses.h"
 #include "trace/analyses/callers.h"
 #include "trace/analyses/groups.h"
+#include "trace/analyses/measures.h"
 #include "trace/work/shapes.h"
 
 #include "base/i18n.h"
@@ -292,10 +293,10 @@ static void conclude(const struct chains *x, struct arena *run, struct trace_fin
 	finding_fact(f, run, "chains", (double)x->n, "1", x->n_all, "trace");
 	finding_fact(f, run, "kernels_in_chains", (double)x->n_members, "1", x->n_all, "trace");
 	char *text = arena_printf(run,
-	        _("element-wise work and normalisation take %.0f %% of %.3f ms; %lld of %lld "
+	        _("element-wise work and normalisation take %.0f %% of %s; %lld of %lld "
 	          "kernels or operators stand in %lld chains that could each be one, which would "
 	          "save about %.1f %% of the wall time"),
-	        100 * pointwise, (double)x->total_ns / 1e6, (long long)x->n_members,
+	        100 * pointwise, time_text((double)x->total_ns, run), (long long)x->n_members,
 	        (long long)x->n_all, (long long)x->n, x->wall_ns > 0 ? 100 * saved : 0);
 	if (pointwise >= ELEMENTWISE_NORM_RATIO && x->n)
 		finding_found(f, saved, text,

@@ -195,13 +195,29 @@ static double share_of_largest(const struct ranked *all, size_t n, size_t top, i
 	return ratio_of(sum, idle_ns);
 }
 
+static char *sizes_text(const struct device_sums *s, const struct ranked *all, double share,
+        const char *span, const char *longest, struct arena *run)
+{
+	enum { FEW = 10 };
+	if (s->n_gaps <= FEW)
+		return arena_printf(run,
+		        _("the device was idle for %.1f %% of %s (gaps: %zu); the longest gap is "
+		          "%s"),
+		        100 * share, span, s->n_gaps, longest);
+	return arena_printf(run,
+	        _("the device was idle for %.1f %% of %s (gaps: %zu); the longest gap is %s, and "
+	          "the longest %d are %.0f %% of the idle time"),
+	        100 * share, span, s->n_gaps, longest, FEW,
+	        100 * share_of_largest(all, s->n_gaps, FEW, s->idle_ns));
+}
+
 static void say(struct trace_finding *f, struct arena *run, const struct device_sums *s,
         const struct in_steps *steps, const struct ranked *all)
 {
 	double share = ratio_of(s->idle_ns, s->span_ns);
 	double between = ratio_of(steps->between_ns, steps->reach_ns);
-	char span[UNITS_TEXT], longest[UNITS_TEXT];
-	units_duration((double)s->span_ns, span);
+	char longest[UNITS_TEXT];
+	const char *span = device_time_text(s, run);
 	units_duration((double)s->longest_gap_ns, longest);
 	if (steps->n_steps && between >= BETWEEN_STEPS_ANCHOR) {
 		finding_found(f, between,
@@ -214,19 +230,13 @@ static void say(struct trace_finding *f, struct arena *run, const struct device_
 		          "next step before collecting the last one, run several steps for each "
 		          "decision, and move tokenizing and sampling out of the loop."));
 	} else if (share >= MEASURES_NOISE_RATIO) {
-		enum { FEW = 10 };
-		finding_found(f, share,
-		        arena_printf(run,
-		                _("the device was idle for %.1f %% of %s in %zu gaps; the %d "
-		                  "longest are %.0f %% of that, the longest is %s"),
-		                100 * share, span, s->n_gaps, FEW,
-		                100 * share_of_largest(all, s->n_gaps, FEW, s->idle_ns), longest),
+		finding_found(f, share, sizes_text(s, all, share, span, longest, run),
 		        _("Begin with the largest gaps: the table names the operator, the range "
 		          "and the line of Python that the host was in."));
 	} else {
 		finding_clear(f, arena_printf(run,
-		                         _("the device was idle for %.1f %% of %s in %zu gaps; "
-		                           "the longest is %s"),
+		                         _("the device was idle for %.1f %% of %s (gaps: %zu); "
+		                           "the longest gap is %s"),
 		                         100 * share, span, s->n_gaps, longest));
 	}
 }

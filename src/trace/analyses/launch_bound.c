@@ -144,10 +144,10 @@ static void say(struct trace_finding *f, struct arena *run, const struct device_
         const struct launches *l)
 {
 	double gaps = ratio_of(l->launch_gap_ns, s->span_ns);
-	char kernel[UNITS_TEXT], queue[UNITS_TEXT], span[UNITS_TEXT];
+	char kernel[UNITS_TEXT], queue[UNITS_TEXT];
 	units_duration(l->median_kernel_ns, kernel);
 	units_duration(l->median_queue_ns, queue);
-	units_duration((double)s->span_ns, span);
+	const char *span = device_time_text(s, run);
 	if (gaps >= HOST_GAP_ANCHOR) {
 		finding_found(f, gaps,
 		        arena_printf(run,

@@ -1,5 +1,7 @@
 #include "trace/analyses/measures.h"
 
+#include "base/i18n.h"
+#include "base/units.h"
 #include "stats/select.h"
 
 #include <math.h>
@@ -22,7 +24,7 @@ static void add_gaps(struct device_sums *s, const struct device_view *d)
 
 struct device_sums device_sums_of(const struct trace_view *v)
 {
-	struct device_sums s = { 0 };
+	struct device_sums s = { .n_devices = v->n_devices };
 	for (size_t i = 0; i < v->n_devices; i++) {
 		const struct device_view *d = &v->devices[i];
 		s.n_work += d->n;
@@ -35,6 +37,20 @@ struct device_sums device_sums_of(const struct trace_view *v)
 	}
 	s.idle_ns = s.span_ns - s.busy_ns;
 	return s;
+}
+
+const char *time_text(double ns, struct arena *run)
+{
+	char text[UNITS_TEXT];
+	return arena_strdup(run, units_duration(ns, text));
+}
+
+const char *device_time_text(const struct device_sums *s, struct arena *run)
+{
+	const char *time = time_text((double)s->span_ns, run);
+	if (s->n_devices < 2)
+		return time;
+	return arena_printf(run, _("%s (%zu devices together)"), time, s->n_devices);
 }
 
 double ratio_of(int64_t part, int64_t whole)

@@ -17,6 +17,7 @@
 #define MEASURES_NOISE_RATIO 0.05
 
 struct device_sums {
+	size_t n_devices;
 	size_t n_work, n_kernels, n_gaps;
 	int64_t span_ns; /* device time */
 	int64_t busy_ns, kernel_busy_ns, kernel_ns;
@@ -27,6 +28,11 @@ struct device_sums {
 	int64_t idle_ns; /* all gaps: span - busy */
 };
 struct device_sums device_sums_of(const struct trace_view *v);
+
+/* Device time for a sentence: "1.08 s", or "364 s (4 devices together)". */
+const char *device_time_text(const struct device_sums *s, struct arena *run);
+/* The same for any other time: "551 ms". */
+const char *time_text(double ns, struct arena *run);
 
 /* part / whole; NAN when whole is not above 0. */
 double ratio_of(int64_t part, int64_t whole);

@@ -12,6 +12,7 @@
 #include "trace/analyses/analyses.h"
 #include "trace/analyses/callers.h"
 #include "trace/analyses/device_of.h"
+#include "trace/analyses/measures.h"
 #include "trace/work/device_peaks.h"
 #include "trace/kinds/kernel_type.h"
 #include "trace/work/shapes.h"
@@ -144,15 +145,15 @@ static void conclude(const struct types *x, struct arena *run, struct trace_find
 	char *text =
 	        x->known_device_ns
 	                ? arena_printf(run,
-	                          _("products in 32 or 64 bits take %.1f %% of %.3f ms of kernel "
+	                          _("products in 32 or 64 bits take %.1f %% of %s of kernel "
 	                            "time on devices that are faster in fewer bits; quantising and "
 	                            "dequantising takes %.1f %%"),
-	                          100 * wide, all / 1e6, 100 * quantise)
+	                          100 * wide, time_text(all, run), 100 * quantise)
 	                : arena_printf(run,
-	                          _("quantising and dequantising takes %.1f %% of %.3f ms of "
+	                          _("quantising and dequantising takes %.1f %% of %s of "
 	                            "kernel "
 	                            "time; whether the device is faster in fewer bits is not told"),
-	                          100 * quantise, all / 1e6);
+	                          100 * quantise, time_text(all, run));
 	if (wide >= WIDE_RATIO)
 		finding_found(f, NAN, text,
 		        _("Run the model in bfloat16 or float16, or at least allow TF32 "

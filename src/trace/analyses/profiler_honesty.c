@@ -189,9 +189,9 @@ static void say(struct trace_finding *f, struct arena *run, size_t n_bad, size_t
 	else
 		finding_found(f, NAN,
 		        arena_printf(run,
-		                _("%zu of %zu checks of the recording's honesty fail; the table "
-		                  "says what follows from each"),
-		                n_bad, n_applied),
+		                _("%zu of %zu checks of the recording's honesty fail; the first: "
+		                  "%s"),
+		                n_bad, n_applied, _(meaning)),
 		        _("Record a few steps in steady state only, without stacks and shapes, and "
 		          "measure again before acting on small gaps."));
 }

@@ -13,6 +13,7 @@
 #include "trace/analyses/analyses.h"
 #include "trace/analyses/callers.h"
 #include "trace/analyses/groups.h"
+#include "trace/analyses/measures.h"
 #include "trace/work/shapes.h"
 
 #include "base/i18n.h"
@@ -245,10 +246,10 @@ static void conclude(const struct layout *x, struct arena *run, struct trace_fin
 	        x->on_device
 	                ? _("%lld kernels and copies within the device that only move or cast "
 	                    "bytes "
-	                    "take %.1f %% of %.3f ms of kernel time")
+	                    "take %.1f %% of %s of kernel time")
 	                : _("%lld calls of operators that only move or cast bytes take %.1f %% of "
-	                    "%.3f ms of the operators' own time"),
-	        (long long)n, 100 * share, (double)x->total_ns / 1e6);
+	                    "%s of the operators' own time"),
+	        (long long)n, 100 * share, time_text((double)x->total_ns, run));
 	if (share >= LAYOUT_RATIO)
 		finding_found(f, exposed, text,
 		        x->ns[LAYOUT_CAST] * 2 > ns

@@ -10,7 +10,6 @@
 #include "trace/analyses/stream_load.h"
 
 #include "base/i18n.h"
-#include "base/units.h"
 
 #include <math.h>
 
@@ -114,14 +113,13 @@ static void say(const struct trace_view *v, const struct device_sums *s,
 {
 	double exposed = ratio_of(c->exposed_ns, s->span_ns);
 	double overlap = ratio_of(sharing->overlap_ns, s->busy_ns);
-	char span[UNITS_TEXT];
-	units_duration((double)s->span_ns, span);
+	const char *span = device_time_text(s, run);
 	if (exposed >= EXPOSED_COMMUNICATION_ANCHOR) {
 		finding_found(f, exposed,
 		        arena_printf(run,
-		                _("%zu communication kernels ran without another kernel beside "
-		                  "them for %.1f %% of %s"),
-		                c->n, 100 * exposed, span),
+		                _("communication ran without another kernel beside it for %.1f %% "
+		                  "of %s (its kernels: %zu)"),
+		                100 * exposed, span, c->n),
 		        _("Use fewer ways of tensor parallelism if the model fits, or replicas "
 		          "instead; a direct link between the devices, a one-shot reduction for "
 		          "small messages, or a larger batch also shorten it."));

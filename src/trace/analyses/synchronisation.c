@@ -12,7 +12,6 @@
 #include "trace/kinds/call_kind.h"
 
 #include "base/i18n.h"
-#include "base/units.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -121,8 +120,7 @@ static void say(const struct trace_view *v, const struct device_sums *s, const s
 {
 	double gaps = ratio_of(s->sync_host_ns, s->span_ns);
 	double blocked = ratio_of(w->longest_blocked_ns, timeline_length_ns(v->t));
-	char span[UNITS_TEXT];
-	units_duration((double)s->span_ns, span);
+	const char *span = device_time_text(s, run);
 	if (isfinite(gaps) && gaps >= MEASURES_NOISE_RATIO) {
 		finding_found(f, gaps,
 		        arena_printf(run,

@@ -11,6 +11,7 @@
  * Source: Dao 2022, FlashAttention, section 3.1: the scores are written and read again O(L^2).
  */
 #include "trace/analyses/analyses.h"
+#include "trace/analyses/measures.h"
 
 #include "base/i18n.h"
 
@@ -122,9 +123,10 @@ static void conclude(const struct attention *x, struct arena *run, struct trace_
 	        "what is no product in it");
 	char *text = arena_printf(run,
 	        _("attention is computed in parts %lld times and as one fused kernel %lld times; "
-	          "the parts take %.1f %% of %.3f ms, and fusing them would save about %.1f %% of "
+	          "the parts take %.1f %% of %s, and fusing them would save about %.1f %% of "
 	          "the wall time"),
-	        (long long)x->n, (long long)x->n_fused, 100 * share, all / 1e6, 100 * saved);
+	        (long long)x->n, (long long)x->n_fused, 100 * share, time_text(all, run),
+	        100 * saved);
 	if (share >= UNFUSED_RATIO)
 		finding_found(f, saved, text,
 		        _("Let attention be one kernel: scaled_dot_product_attention or "

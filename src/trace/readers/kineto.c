@@ -219,6 +219,31 @@ static uint32_t name_if(struct timeline *t, struct str text)
 	return text.len ? timeline_name(t, text) : 0;
 }
 
+/*
+ * A value of JSON as a name: without the blanks and line ends of files written with an indent, so
+ * that it takes one line, little memory, and the same name as in a file without.
+ */
+static uint32_t compact_name(struct chrome_part *part, struct str text)
+{
+	struct kineto *k = part->state;
+	if (text.len == 0 || !memchr(text.s, '\n', text.len))
+		return name_if(&part->t, text);
+	bool quoted = false;
+	buf_clear(&k->tmp);
+	for (size_t i = 0; i < text.len; i++) {
+		char c = text.s[i];
+		if (quoted && c == '\\' && i + 1 < text.len) {
+			buf_add_char(&k->tmp, c);
+			c = text.s[++i];
+		} else if (c == '"') {
+			quoted = !quoted;
+		}
+		if (quoted || (c != ' ' && c != '\n' && c != '\r' && c != '\t'))
+			buf_add_char(&k->tmp, c);
+	}
+	return timeline_name(&part->t, buf_str(&k->tmp));
+}
+
 /* The slot for these texts, which is theirs when it is not empty; NULL when they are too long. */
 static struct known_track *known_track(struct kineto *k, const struct str *texts, size_t n)
 {
@@ -399,10 +424,10 @@ static uint32_t operator_detail(struct chrome_part *part, const struct arguments
 	struct operator_detail d;
 	memset(&d, 0, sizeof d);
 	d = operator_detail_none();
-	d.dims = name_if(t, a->dims);
-	d.types = name_if(t, a->types);
-	d.strides = name_if(t, a->strides);
-	d.values = name_if(t, a->values);
+	d.dims = compact_name(part, a->dims);
+	d.types = compact_name(part, a->types);
+	d.strides = compact_name(part, a->strides);
+	d.values = compact_name(part, a->values);
 	d.sequence = number_of(t, a->sequence, -1);
 	if (d.dims)
 		t->has_shapes = 1;
