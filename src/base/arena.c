@@ -11,6 +11,7 @@ enum { ARENA_ALIGN = 16, ARENA_BLOCK_BYTES = 64 * 1024 };
 struct arena_block {
 	struct arena_block *next;
 	size_t used;
+	size_t dirty; /* bytes that were in use at some time: zero behind them */
 	size_t size;
 	_Alignas(ARENA_ALIGN) char data[];
 };
@@ -39,8 +40,8 @@ void *mem_zeroed(size_t n, size_t size)
 
 static struct arena_block *add_block(struct arena *arena, size_t size)
 {
-	struct arena_block *block = mem_realloc(NULL, sizeof(*block) + size);
-	*block = (struct arena_block){ .size = size };
+	struct arena_block *block = mem_zeroed(1, sizeof(*block) + size);
+	block->size = size;
 	arena->total_bytes += size;
 	/* A block of one large piece goes behind the head, which still has room for small ones. */
 	struct arena_block **at =
@@ -58,9 +59,13 @@ void *arena_alloc(struct arena *arena, size_t size)
 	struct arena_block *block = arena->head;
 	if (!block || block->size - block->used < size)
 		block = add_block(arena, size > ARENA_BLOCK_BYTES ? size : ARENA_BLOCK_BYTES);
-	void *p = block->data + block->used;
+	char *p = block->data + block->used;
+	if (block->used < block->dirty)
+		memset(p, 0, block->dirty - block->used < size ? block->dirty - block->used : size);
 	block->used += size;
-	return memset(p, 0, size);
+	if (block->dirty < block->used)
+		block->dirty = block->used;
+	return p;
 }
 
 void *arena_alloc_n(struct arena *arena, size_t n, size_t size)

@@ -152,10 +152,9 @@ struct trace_group {
 };
 
 struct trace_grouping {
-	const char *by;   /* "class", "short_name", "op_type", "provider" */
-	const char *kind; /* of the operators that it is made of */
+	const char *by; /* "class", "short_name", "op_type", "provider" */
 	struct trace_group *rows;
-	size_t n_rows, n_rows_all;
+	size_t n_rows;
 };
 
 /* Allocations by where the memory is: 0 CPU, 1 CUDA, 6 HIP. */
@@ -247,7 +246,6 @@ struct trace_run {
 	size_t n_operators;
 	size_t n_operators_all; /* before --top */
 	double top5_ratio;      /* of kernel time; NAN: no kernels */
-	int64_t distinct_kernels, kernels, kernel_ns;
 	struct trace_kind_total *kinds;
 	size_t n_kinds;
 	struct trace_grouping *groupings;

@@ -10,7 +10,6 @@ struct csv csv_of(struct str text, char separator)
 		.p = start,
 		.end = start + text.len,
 		.separator = separator,
-		.line = 1,
 		.none_until = start,
 	};
 }
@@ -153,16 +152,6 @@ static void skip_empty_lines(struct csv *c)
 		bool is_return = *c->p == '\r' && (c->p + 1 == c->end || c->p[1] == '\n');
 		if (*c->p != '\n' && !is_return)
 			return;
-		c->line += *c->p == '\n';
-	}
-}
-
-static void count_lines(struct csv *c, struct str passed)
-{
-	const char *p = passed.s, *end = passed.s + passed.len;
-	while (p < end && (p = memchr(p, '\n', (size_t)(end - p))) != NULL) {
-		c->line++;
-		p++;
 	}
 }
 
@@ -173,7 +162,6 @@ bool csv_next(struct csv *c, struct csv_row *row)
 	if (c->p == c->end)
 		return false;
 	const char *start = c->p, *eol = line_end(c, start);
-	row->line = c->line;
 	for (;;) {
 		keep_field(c, row, next_field(c, &eol));
 		if (c->p == c->end || *c->p != c->separator)
@@ -182,7 +170,6 @@ bool csv_next(struct csv *c, struct csv_row *row)
 	}
 	row->raw = between(start, c->p);
 	c->p = eol < c->end ? eol + 1 : c->end;
-	count_lines(c, between(start, c->p));
 	return true;
 }
 

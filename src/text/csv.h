@@ -42,7 +42,6 @@ struct csv {
 	bool cut;               /* the text ended inside a quoted field */
 	int64_t n_broken;       /* quotes taken for text */
 	int64_t n_dropped;      /* fields beyond CSV_MAX_COLUMNS */
-	int64_t line;           /* of p, from 1 */
 	const char *none_until; /* no quoted field can end before here */
 	struct arena plain;     /* fields whose quotes were undoubled */
 };
@@ -51,7 +50,6 @@ struct csv_row {
 	struct str *fields; /* [n] */
 	size_t n, cap;
 	struct str raw; /* the whole row as it stands, without its line end */
-	int64_t line;   /* where it begins, from 1 */
 };
 
 /* A reader of text, which must stay. */

@@ -111,9 +111,10 @@ static void summaries_are_in_the_account(void)
 		if (!CHECK(trace_open(&trace, &path, 1, NULL, &err)))
 			return;
 		CHECK(trace_analyse(&trace, &options, &arena, &run, &err));
-		CHECK_INT(run.kernels, 3 * 24);
-		CHECK_INT(run.kernel_ns, 10644480 + 1357824 + 12288);
-		CHECK_INT(run.distinct_kernels, 3);
+		CHECK_STR(run.kinds[0].kind, "kernel");
+		CHECK_INT(run.kinds[0].calls, 3 * 24);
+		CHECK_INT(run.kinds[0].total_ns, 10644480 + 1357824 + 12288);
+		CHECK_INT(run.kinds[0].names, 3);
 		CHECK_INT(run.n_copies, 2);
 		CHECK_INT(run.copies[0].bytes, 402653000);
 		CHECK_INT(run.copies[0].calls, 48);

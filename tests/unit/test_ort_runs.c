@@ -10,7 +10,7 @@ static void put_node(struct timeline *t, const char *node, const char *op_type,
 	uint32_t i = put(t, GROUP_OPERATOR, host_track(t, "1"), node, start_ns, end_ns, 0);
 	struct operator_detail d;
 	memset(&d, 0, sizeof d);
-	d.sequence = d.output_bytes = d.weight_bytes = -1;
+	d.sequence = d.output_bytes = -1;
 	d.op_type = timeline_name(t, str_of(op_type));
 	d.provider = timeline_name(t, str_of(provider));
 	d.dims = timeline_name(t, str_of(dims));

@@ -11,31 +11,31 @@ static void names_of_engines_tell_phase_and_tokens(void)
 		const char *name;
 		enum phase phase;
 		enum phase_source source;
-		int64_t prefill, decode, context;
+		int64_t prefill, decode;
 	} cases[] = {
 		{ "execute_context_1(888_788544)_generation_0(0)", PHASE_PREFILL, PHASE_FROM_COUNTS,
-		        888, 0, -1 },
-		{ "execute_context_0(0)_generation_32(32)", PHASE_DECODE, PHASE_FROM_COUNTS, 0, 32,
-		        -1 },
+		        888, 0 },
+		{ "execute_context_0(0)_generation_32(32)", PHASE_DECODE, PHASE_FROM_COUNTS, 0,
+		        32 },
 		{ "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32("
 		  "sq32sk32785sqsq32sqsk32785)",
-		        PHASE_DECODE, PHASE_FROM_COUNTS, 0, 32, 32785 },
+		        PHASE_DECODE, PHASE_FROM_COUNTS, 0, 32 },
 		{ "execute_15_context_2(sq512sk900sqsq1)_generation_8(sq8sk64)", PHASE_MIXED,
-		        PHASE_FROM_COUNTS, 512, 8, 64 },
-		{ "step[DECODE bs=32]", PHASE_DECODE, PHASE_FROM_STEP, -1, 32, -1 },
-		{ "step[EXTEND bs=15 toks=15360]", PHASE_PREFILL, PHASE_FROM_STEP, 15360, -1, -1 },
-		{ "execute_new_0_cached_7", PHASE_DECODE, PHASE_FROM_CACHED, -1, 7, -1 },
-		{ "execute_new_2_cached_7", PHASE_MIXED, PHASE_FROM_CACHED, -1, -1, -1 },
-		{ "Prefill", PHASE_PREFILL, PHASE_FROM_WORD, -1, -1, -1 },
-		{ "model.decode_step", PHASE_DECODE, PHASE_FROM_WORD, -1, -1, -1 },
+		        PHASE_FROM_COUNTS, 512, 8 },
+		{ "step[DECODE bs=32]", PHASE_DECODE, PHASE_FROM_STEP, -1, 32 },
+		{ "step[EXTEND bs=15 toks=15360]", PHASE_PREFILL, PHASE_FROM_STEP, 15360, -1 },
+		{ "execute_new_0_cached_7", PHASE_DECODE, PHASE_FROM_CACHED, -1, 7 },
+		{ "execute_new_2_cached_7", PHASE_MIXED, PHASE_FROM_CACHED, -1, -1 },
+		{ "Prefill", PHASE_PREFILL, PHASE_FROM_WORD, -1, -1 },
+		{ "model.decode_step", PHASE_DECODE, PHASE_FROM_WORD, -1, -1 },
 		{ "execute_context_99999999999999999999(1)_generation_1(1)", PHASE_DECODE,
-		        PHASE_FROM_COUNTS, 1, 1, -1 },
-		{ "execute_diffusion_1_256x256", PHASE_NONE, PHASE_FROM_NONE, -1, -1, -1 },
-		{ "## decoder fp8 None ##", PHASE_NONE, PHASE_FROM_NONE, -1, -1, -1 },
-		{ "DecodeStep", PHASE_DECODE, PHASE_FROM_WORD, -1, -1, -1 },
-		{ "ProfilerStep#6", PHASE_NONE, PHASE_FROM_NONE, -1, -1, -1 },
-		{ "execute_context_", PHASE_NONE, PHASE_FROM_NONE, -1, -1, -1 },
-		{ "", PHASE_NONE, PHASE_FROM_NONE, -1, -1, -1 },
+		        PHASE_FROM_COUNTS, 1, 1 },
+		{ "execute_diffusion_1_256x256", PHASE_NONE, PHASE_FROM_NONE, -1, -1 },
+		{ "## decoder fp8 None ##", PHASE_NONE, PHASE_FROM_NONE, -1, -1 },
+		{ "DecodeStep", PHASE_DECODE, PHASE_FROM_WORD, -1, -1 },
+		{ "ProfilerStep#6", PHASE_NONE, PHASE_FROM_NONE, -1, -1 },
+		{ "execute_context_", PHASE_NONE, PHASE_FROM_NONE, -1, -1 },
+		{ "", PHASE_NONE, PHASE_FROM_NONE, -1, -1 },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct phase_name p = phase_of_name(str_of(cases[i].name));
@@ -43,7 +43,6 @@ static void names_of_engines_tell_phase_and_tokens(void)
 		CHECK_INT(p.source, cases[i].source);
 		CHECK_INT(p.prefill_tokens, cases[i].prefill);
 		CHECK_INT(p.decode_tokens, cases[i].decode);
-		CHECK_INT(p.context_tokens, cases[i].context);
 	}
 }
 

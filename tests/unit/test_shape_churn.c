@@ -10,7 +10,7 @@ static void put_operator(
 	uint32_t i = put(t, GROUP_OPERATOR, host_track(t, "1"), name, start_ns, end_ns, 0);
 	struct operator_detail d;
 	memset(&d, 0, sizeof d);
-	d.sequence = d.output_bytes = d.weight_bytes = -1;
+	d.sequence = d.output_bytes = -1;
 	d.dims = timeline_name(t, str_of(dims));
 	t->lists[GROUP_OPERATOR].v[i].detail = timeline_detail(t, DETAIL_OPERATOR, &d);
 }

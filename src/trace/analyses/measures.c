@@ -31,7 +31,6 @@ struct device_sums device_sums_of(const struct trace_view *v)
 		s.n_kernels += d->n_kernels;
 		s.span_ns += d->end_ns - d->start_ns;
 		s.busy_ns += d->busy_ns;
-		s.kernel_busy_ns += d->kernel_busy_ns;
 		s.kernel_ns += d->kernel_ns;
 		add_gaps(&s, d);
 	}

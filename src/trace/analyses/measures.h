@@ -20,7 +20,7 @@ struct device_sums {
 	size_t n_devices;
 	size_t n_work, n_kernels, n_gaps;
 	int64_t span_ns; /* device time */
-	int64_t busy_ns, kernel_busy_ns, kernel_ns;
+	int64_t busy_ns, kernel_ns;
 	int64_t gap_ns[N_GAP_CAUSES];
 	size_t gaps[N_GAP_CAUSES];
 	int64_t sync_host_ns; /* of GAP_SYNC: until the host began to launch again */

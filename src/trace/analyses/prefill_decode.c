@@ -111,7 +111,7 @@ static void parts_of_steps(struct parts *p)
 			.end_ns = p->v->steps[i].end_ns,
 			.device_end_ns = INT64_MIN,
 			.rows = -1,
-			.is = { .prefill_tokens = -1, .decode_tokens = -1, .context_tokens = -1 } };
+			.is = { .prefill_tokens = -1, .decode_tokens = -1 } };
 	keep_outermost(p);
 }
 

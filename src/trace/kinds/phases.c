@@ -50,21 +50,15 @@ static enum phase phase_by_counts(int64_t prefills, int64_t decodes)
 	return decodes > 0 ? PHASE_DECODE : PHASE_NONE;
 }
 
-/* What stands in the brackets behind a count: "(888_788544)" or "(sq32sk32785sqsq32sqsk32785)". */
-static void read_lengths(struct str text, int64_t *ret_queries, int64_t *ret_keys)
+/* The tokens that the brackets behind a count begin with: "(888_788544)" or "(sq32sk32785...)". */
+static int64_t tokens_behind(struct str count)
 {
-	static const struct str open = STR_INIT("("), close = STR_INIT(")");
-	*ret_queries = *ret_keys = -1;
-	ptrdiff_t at = str_find(text, open);
+	static const struct str open = STR_INIT("("), queries = STR_INIT("sq");
+	ptrdiff_t at = str_find(count, open);
 	if (at < 0)
-		return;
-	text = behind(text, at, open);
-	ptrdiff_t end = str_find(text, close);
-	if (end >= 0)
-		text.len = (size_t)end;
-	*ret_queries =
-	        str_starts(text, STR("sq")) ? number_behind(text, STR("sq")) : number_at(text);
-	*ret_keys = number_behind(text, STR("sk"));
+		return -1;
+	struct str text = behind(count, at, open);
+	return number_at(str_starts(text, queries) ? behind(text, 0, queries) : text);
 }
 
 static bool from_counts(struct str name, struct phase_name *ret)
@@ -76,9 +70,8 @@ static bool from_counts(struct str name, struct phase_name *ret)
 		return false;
 	struct str first = behind(name, c, context), second = behind(name, g, generation);
 	first.len = (size_t)(g - c) - context.len;
-	int64_t keys;
-	read_lengths(first, &ret->prefill_tokens, &keys);
-	read_lengths(second, &ret->decode_tokens, &ret->context_tokens);
+	ret->prefill_tokens = tokens_behind(first);
+	ret->decode_tokens = tokens_behind(second);
 	ret->phase = phase_by_counts(number_at(first), number_at(second));
 	return true;
 }
@@ -134,7 +127,7 @@ struct phase_name phase_of_name(struct str name)
 		[PHASE_FROM_CACHED] = from_cached,
 		[PHASE_FROM_WORD] = from_word,
 	};
-	struct phase_name ret = { .prefill_tokens = -1, .decode_tokens = -1, .context_tokens = -1 };
+	struct phase_name ret = { .prefill_tokens = -1, .decode_tokens = -1 };
 	for (int i = PHASE_FROM_NONE + 1; i < N_PHASE_SOURCES; i++) {
 		if (readers[i](name, &ret)) {
 			ret.source = i;

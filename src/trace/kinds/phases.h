@@ -38,7 +38,6 @@ struct phase_name {
 	enum phase_source source;
 	int64_t prefill_tokens; /* -1: not told */
 	int64_t decode_tokens;  /* one for each sequence; -1: not told */
-	int64_t context_tokens; /* of the sequences in decode, in the cache; -1: not told */
 };
 
 struct phase_name phase_of_name(struct str name);

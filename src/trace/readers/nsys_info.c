@@ -55,7 +55,6 @@ enum gpu_column {
 	GPU_NAME,
 	GPU_SMS,
 	GPU_MEMORY,
-	GPU_BANDWIDTH,
 	GPU_MAJOR,
 	GPU_MINOR,
 	GPU_WARPS_PER_SM,
@@ -72,7 +71,6 @@ static const char *const gpu_columns[N_GPU_COLUMNS] = {
 	[GPU_NAME] = "name",
 	[GPU_SMS] = "smCount",
 	[GPU_MEMORY] = "totalMemory",
-	[GPU_BANDWIDTH] = "memoryBandwidth",
 	[GPU_MAJOR] = "computeMajor",
 	[GPU_MINOR] = "computeMinor",
 	[GPU_WARPS_PER_SM] = "maxWarpsPerSm",
@@ -100,7 +98,6 @@ static void gpu_row(struct nsys *n, const struct nsys_scan *s)
 	d->name = name.len ? timeline_name(n->t, name) : 0;
 	d->n_sm = above_zero(s, GPU_SMS);
 	d->memory_bytes = above_zero(s, GPU_MEMORY);
-	d->bandwidth_bytes_per_s = above_zero(s, GPU_BANDWIDTH);
 	d->compute_major = above_zero(s, GPU_MAJOR);
 	d->compute_minor = nsys_int(s, GPU_MINOR, -1);
 	d->warp_size = threads;

@@ -461,7 +461,7 @@ static bool nsys_stats_read(struct source *source, struct timeline *t, struct er
 		take_row(&s, &row);
 	drop_told_twice(t);
 	t->truncated |= c.cut;
-	t->lost[LOST_BROKEN] += c.n_broken;
+	t->lost[LOST_BROKEN] += c.n_broken + c.n_dropped;
 	t->software = timeline_name(t, STR("Nsight Systems"));
 	intern_release(&s.devices);
 	csv_row_release(&row);

@@ -24,7 +24,7 @@ static bool wants_args(struct str ph, struct str cat, struct str name)
 }
 
 struct arguments {
-	struct str op_name, provider, shapes, output_bytes, weight_bytes, index;
+	struct str op_name, provider, shapes, output_bytes, index;
 	struct str stream, grid[3], block[3];
 };
 
@@ -36,7 +36,6 @@ static const struct {
 	{ STR_INIT("provider"), offsetof(struct arguments, provider) },
 	{ STR_INIT("input_type_shape"), offsetof(struct arguments, shapes) },
 	{ STR_INIT("output_size"), offsetof(struct arguments, output_bytes) },
-	{ STR_INIT("parameter_size"), offsetof(struct arguments, weight_bytes) },
 	{ STR_INIT("stream"), offsetof(struct arguments, stream) },
 	{ STR_INIT("grid_x"), offsetof(struct arguments, grid[0]) },
 	{ STR_INIT("grid_y"), offsetof(struct arguments, grid[1]) },
@@ -67,7 +66,6 @@ static void add_node(struct timeline *t, const struct raw_event *e, struct event
 	d.provider = chrome_text(t, a.provider);
 	d.dims = chrome_text(t, a.shapes);
 	d.output_bytes = chrome_number(t, a.output_bytes, -1);
-	d.weight_bytes = chrome_number(t, a.weight_bytes, -1);
 	if (d.dims)
 		t->has_shapes = 1;
 	event->name = timeline_name(t, node);

@@ -313,7 +313,7 @@ static bool read_csv(struct source *source, struct timeline *t, struct err *err)
 	read_rows(&r, &c, text.len && text.s[text.len - 1] == '\n');
 	t->is_amd = true;
 	t->truncated |= c.cut;
-	t->lost[LOST_BROKEN] += c.n_broken;
+	t->lost[LOST_BROKEN] += c.n_broken + c.n_dropped;
 	csv_row_release(&r.header);
 	csv_release(&c);
 	free(r.is_counter);

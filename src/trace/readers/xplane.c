@@ -51,10 +51,6 @@ static void add_device(struct xplane *p)
 	d->name = xstats_name(s, XSTAT_DEVICE_TYPE, p->t);
 	d->n_sm = xstats_number(s, XSTAT_CORE_COUNT, -1);
 	d->memory_bytes = xstats_number(s, XSTAT_MEMORY_BYTES, -1);
-	d->bandwidth_bytes_per_s = xstats_number(s, XSTAT_MEMORY_BANDWIDTH, -1);
-	if (xstats_has(s, XSTAT_HBM_GBPS) && s->real[XSTAT_HBM_GBPS] > 0 &&
-	        s->real[XSTAT_HBM_GBPS] < 1e9)
-		d->bandwidth_bytes_per_s = (int64_t)(s->real[XSTAT_HBM_GBPS] * 1e9);
 	d->compute_major = xstats_number(s, XSTAT_MAJOR, -1);
 	d->compute_minor = xstats_number(s, XSTAT_MINOR, -1);
 	if (xstats_has(s, XSTAT_DEVICE_VENDOR) &&
@@ -76,7 +72,7 @@ static void read_plane(
 		if (f.number == 3 && f.wire == PB_BYTES)
 			xline_read(&p, f.bytes, scratch);
 	if (t->n_events > n_before)
-		tallies_add(&t->rows, p.name_number, t->n_events - n_before);
+		tallies_add(&t->rows, p.name, t->n_events - n_before);
 	xplane_release(&p);
 }
 

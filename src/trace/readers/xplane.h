@@ -44,14 +44,12 @@ enum xstat {
 	XSTAT_DEVICE_VENDOR,
 	XSTAT_FLOPS,
 	XSTAT_GRAPH,
-	XSTAT_HBM_GBPS,
 	XSTAT_HLO_CATEGORY,
 	XSTAT_HLO_OP,
 	XSTAT_IS_ROOT,
 	XSTAT_KERNEL_DETAILS,
 	XSTAT_MAJOR,
 	XSTAT_MEMCPY_DETAILS,
-	XSTAT_MEMORY_BANDWIDTH,
 	XSTAT_MEMORY_BYTES,
 	XSTAT_MINOR,
 	XSTAT_PROFILE_START,
@@ -64,7 +62,6 @@ enum xstat {
 struct xstats {
 	uint64_t present;         /* bit of each xstat */
 	int64_t number[N_XSTATS]; /* INT64_MIN: it is a text */
-	double real[N_XSTATS];    /* the same with its fraction */
 	struct str text[N_XSTATS];
 };
 
@@ -84,8 +81,7 @@ enum xplane_use { XPLANE_DEVICE, XPLANE_HOST, XPLANE_OTHER };
 
 struct xplane {
 	struct timeline *t;
-	struct str name;
-	uint32_t name_number;
+	uint32_t name;
 	enum xplane_use use;
 	int64_t device;   /* TRACE_NONE: not a device's */
 	bool has_streams; /* its lines are the queues of a GPU; else those of a TPU */

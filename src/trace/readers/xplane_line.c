@@ -159,7 +159,7 @@ static void keep_names(
 
 static void add_sums(struct xplane *p, const struct xline *line, struct xline_scratch *scratch)
 {
-	struct trace_line sums = { .plane = p->name_number,
+	struct trace_line sums = { .plane = p->name,
 		.device = p->device,
 		.name = timeline_name(p->t, line->display.len ? line->display : line->name),
 		.n_events = (int64_t)line->n };
@@ -218,7 +218,7 @@ static uint32_t track_of(struct xplane *p, const struct xline *line)
 	int n = snprintf(id, sizeof id, "%llu", (unsigned long long)line->id);
 	memset(&track, 0, sizeof track);
 	track.device = line->use == XLINE_HOST ? TRACE_NONE : p->device;
-	track.pid = p->name_number;
+	track.pid = p->name;
 	track.tid = timeline_name(p->t, (struct str){ id, (size_t)n });
 	track.label = timeline_name(p->t, line->name);
 	if (track.device != TRACE_NONE)

@@ -22,14 +22,12 @@ static const struct {
 	{ STR_INIT("device_vendor"), XSTAT_DEVICE_VENDOR },
 	{ STR_INIT("flops"), XSTAT_FLOPS },
 	{ STR_INIT("cuda_graph_id"), XSTAT_GRAPH },
-	{ STR_INIT("peak_hbm_bw_gigabytes_per_second"), XSTAT_HBM_GBPS },
 	{ STR_INIT("hlo_category"), XSTAT_HLO_CATEGORY },
 	{ STR_INIT("hlo_op"), XSTAT_HLO_OP },
 	{ STR_INIT("_r"), XSTAT_IS_ROOT },
 	{ STR_INIT("kernel_details"), XSTAT_KERNEL_DETAILS },
 	{ STR_INIT("compute_cap_major"), XSTAT_MAJOR },
 	{ STR_INIT("memcpy_details"), XSTAT_MEMCPY_DETAILS },
-	{ STR_INIT("memory_bandwidth"), XSTAT_MEMORY_BANDWIDTH },
 	{ STR_INIT("memory_size"), XSTAT_MEMORY_BYTES },
 	{ STR_INIT("compute_cap_minor"), XSTAT_MINOR },
 	{ STR_INIT("profile_start_time"), XSTAT_PROFILE_START },
@@ -115,20 +113,19 @@ static const struct xstat_meta *stat_meta(const struct xplane *p, uint64_t id)
 }
 
 /* The value of a stat as a number, if it is one and fits. */
-static bool stat_number(const struct pb_field *f, int64_t *ret_number, double *ret_real)
+static bool stat_number(const struct pb_field *f, int64_t *ret_number)
 {
 	if (f->wire == PB_VARINT) {
 		*ret_number = pb_i64(f);
-		*ret_real = (double)*ret_number;
 		/* Field 3 is unsigned: what is beyond int64 is no number to us. */
 		return f->number == 4 || *ret_number >= 0;
 	}
 	if (f->wire != PB_FIXED64)
 		return false;
-	*ret_real = pb_double(f);
-	if (!(fabs(*ret_real) < 9e18))
+	double real = pb_double(f);
+	if (!(fabs(real) < 9e18))
 		return false;
-	*ret_number = (int64_t)*ret_real;
+	*ret_number = (int64_t)real;
 	return true;
 }
 
@@ -147,18 +144,16 @@ static void add_stat(struct xstats *s, const struct xplane *p, struct str messag
 		if (!meta)
 			continue;
 		int64_t number = INT64_MIN;
-		double real = NAN;
 		struct str text = f.bytes;
 		if (f.number == 7) {
 			const struct xstat_meta *named = stat_meta(p, f.value);
 			text = named ? named->name : (struct str){ "", 0 };
-		} else if (f.wire != PB_BYTES && !stat_number(&f, &number, &real)) {
+		} else if (f.wire != PB_BYTES && !stat_number(&f, &number)) {
 			p->t->lost[LOST_BAD_NUMBER]++;
 			return;
 		}
 		s->present |= UINT64_C(1) << meta->which;
 		s->number[meta->which] = number;
-		s->real[meta->which] = real;
 		s->text[meta->which] = text;
 	}
 }
@@ -222,8 +217,7 @@ static bool is_stream(struct str line)
 /* "/device:GPU:3" is device 3. */
 static void name_plane(struct xplane *p, struct str name)
 {
-	p->name = name;
-	p->name_number = timeline_name(p->t, name);
+	p->name = timeline_name(p->t, name);
 	if (str_starts(name, STR("/host:")))
 		p->use = XPLANE_HOST;
 	if (!str_starts(name, STR("/device:")))

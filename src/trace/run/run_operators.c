@@ -451,8 +451,8 @@ static int by_total(const void *a, const void *b)
 	return compare_text(x->name, y->name);
 }
 
-static void finish_grouping(struct run_operators *s, const char *by, int kind,
-        const struct aggregate *from, struct arena *run, struct trace_run *ret)
+static void finish_grouping(struct run_operators *s, const char *by, const struct aggregate *from,
+        struct arena *run, struct trace_run *ret)
 {
 	int64_t total_ns = 0;
 	if (from->n == 0)
@@ -470,10 +470,8 @@ static void finish_grouping(struct run_operators *s, const char *by, int kind,
 	qsort(rows, from->n, sizeof *rows, by_total);
 	ret->groupings[ret->n_groupings++] = (struct trace_grouping){
 		.by = by,
-		.kind = kinds[kind].name,
 		.rows = rows,
 		.n_rows = from->n < (size_t)s->options->top ? from->n : (size_t)s->options->top,
-		.n_rows_all = from->n,
 	};
 }
 
@@ -501,7 +499,7 @@ static void finish_kernels_by(struct run_operators *s, const char *by,
 		uint32_t number = intern_add(&s->texts, text(&names->rows[i], name));
 		aggregate_join(&rows, number, &names->rows[i]);
 	}
-	finish_grouping(s, by, KIND_KERNEL, &rows, run, ret);
+	finish_grouping(s, by, &rows, run, ret);
 	aggregate_release(&rows);
 }
 
@@ -526,9 +524,6 @@ static void finish_kernels(const struct run_operators *s, struct trace_run *ret)
 	for (int i = 0; i < TOP; i++)
 		sum_ns = add_held(sum_ns, best[i]);
 	ret->top5_ratio = ratio_of(sum_ns, total.total_ns);
-	ret->distinct_kernels = total.names;
-	ret->kernels = total.calls;
-	ret->kernel_ns = total.total_ns;
 }
 
 static size_t n_rows_at_most(const struct run_operators *s)
@@ -551,7 +546,7 @@ void run_operators_finish(struct run_operators *s, struct arena *run, struct tra
 	finish_kernels_by(s, "class", class_text, run, ret);
 	finish_kernels_by(s, "short_name", short_text, run, ret);
 	for (int g = 0; g < N_GROUPINGS; g++)
-		finish_grouping(s, groupings[g].by, groupings[g].kind, &s->groupings[g], run, ret);
+		finish_grouping(s, groupings[g].by, &s->groupings[g], run, ret);
 	finish_kernels(s, ret);
 	for (int kind = 0; kind < N_KINDS; kind++) {
 		aggregate_release(&s->by_name[kind]);

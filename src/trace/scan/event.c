@@ -9,16 +9,12 @@
 static inline struct str *field_of(struct raw_event *e, struct str key)
 {
 	switch (key.len) {
-	case 1:
-		return key.s[0] == 's' ? &e->s : NULL;
 	case 2:
 		if (key.s[0] == 't')
 			return key.s[1] == 's' ? &e->ts : NULL;
 		if (key.s[0] == 'p')
 			return key.s[1] == 'h' ? &e->ph : NULL;
-		if (key.s[0] == 'i')
-			return key.s[1] == 'd' ? &e->id : NULL;
-		return key.s[0] == 'b' && key.s[1] == 'p' ? &e->bp : NULL;
+		return key.s[0] == 'i' && key.s[1] == 'd' ? &e->id : NULL;
 	case 3:
 		if (memcmp(key.s, "dur", 3) == 0)
 			return &e->dur;
@@ -31,8 +27,6 @@ static inline struct str *field_of(struct raw_event *e, struct str key)
 		if (memcmp(key.s, "args", 4) == 0)
 			return &e->args;
 		return memcmp(key.s, "name", 4) == 0 ? &e->name : NULL;
-	case 5:
-		return memcmp(key.s, "stack", 5) == 0 ? &e->stack : NULL;
 	default:
 		return NULL;
 	}

@@ -16,10 +16,9 @@ struct raw_event {
 	struct str whole; /* from '{' to '}' */
 	struct str ph, cat, name, id;
 	struct str pid, tid, ts,
-	        dur;     /* numbers or strings, as they stand; "NaN" and bare words too */
-	struct str args; /* the object with its braces; s == NULL also when it was skipped */
-	struct str s, bp, stack; /* of instants, flows, samples */
-	bool name_escaped;       /* the name holds a backslash */
+	        dur;       /* numbers or strings, as they stand; "NaN" and bare words too */
+	struct str args;   /* the object with its braces; s == NULL also when it was skipped */
+	bool name_escaped; /* the name holds a backslash */
 };
 
 #endif

@@ -200,7 +200,6 @@ struct device_info *timeline_device(struct timeline *t, int64_t id)
 	*d = (struct device_info){ .id = id,
 		.n_sm = -1,
 		.memory_bytes = -1,
-		.bandwidth_bytes_per_s = -1,
 		.compute_major = -1,
 		.compute_minor = -1,
 		.max_threads_per_sm = -1,
@@ -307,5 +306,5 @@ struct kernel_detail kernel_detail_none(void)
 
 struct operator_detail operator_detail_none(void)
 {
-	return (struct operator_detail){ .sequence = -1, .output_bytes = -1, .weight_bytes = -1 };
+	return (struct operator_detail){ .sequence = -1, .output_bytes = -1 };
 }

@@ -126,7 +126,6 @@ struct copy_detail {
 struct operator_detail {
 	int64_t sequence;     /* -1: none */
 	int64_t output_bytes; /* ONNX Runtime's output_size; -1: not told */
-	int64_t weight_bytes; /* parameter_size; -1: not told */
 	uint32_t dims;        /* "Input Dims" as JSON text: [[8,64,512],[512],[]] */
 	uint32_t types;       /* "Input type" as JSON text */
 	uint32_t strides;     /* "Input Strides" as JSON text */
@@ -167,7 +166,7 @@ struct device_info {
 	int64_t id;
 	uint32_t name;
 	int64_t n_sm; /* -1 in all of these: not told */
-	int64_t memory_bytes, bandwidth_bytes_per_s;
+	int64_t memory_bytes;
 	int64_t compute_major, compute_minor;
 	int64_t max_threads_per_sm, max_threads_per_block;
 	int64_t registers_per_sm, shared_bytes_per_sm;
