@@ -34,9 +34,13 @@ static size_t first_char(struct str text, uint32_t *ret_char)
 	return n ? n : 1;
 }
 
-/* A blank between a number and its percent sign is no place to break. */
+/* Neither is a blank between a number and its percent sign a place to break, nor one between "<"
+ * and its number. */
 static bool is_in_percentage(struct str text, size_t i)
 {
+	if (text.s[i] == ' ' && i > 0 && text.s[i - 1] == '<' && i + 1 < text.len &&
+	        text.s[i + 1] >= '0' && text.s[i + 1] <= '9')
+		return true;
 	return text.s[i] == ' ' && i > 0 && text.s[i - 1] >= '0' && text.s[i - 1] <= '9' &&
 	       i + 1 < text.len && text.s[i + 1] == '%';
 }

@@ -3,6 +3,7 @@
 #include "base/i18n.h"
 #include "base/units.h"
 #include "report/layout.h"
+#include "report/trace_words.h"
 #include "text/table.h"
 
 #include <math.h>
@@ -88,6 +89,22 @@ static void print_sides(const struct trace_diff *d, struct arena *tmp, struct bu
 	        0, 0);
 }
 
+/* Without a limit: the first figure that both have. */
+static void print_answer(const struct trace_diff *d, struct arena *tmp, struct buf *out)
+{
+	for (size_t i = 0; i < d->n_measures; i++) {
+		const struct trace_diff_measure *m = &d->measures[i];
+		if (isnan(m->ns[0]) || isnan(m->ns[1]))
+			continue;
+		layout_wrap(out,
+		        arena_printf(tmp, _("In the second, %s is %s instead of %s (%s)."),
+		                word_of(m->name), duration(tmp, m->ns[1]), duration(tmp, m->ns[0]),
+		                change(tmp, m->change_ratio)),
+		        0, 0);
+		return;
+	}
+}
+
 static void print_verdict(const struct trace_diff *d, struct arena *tmp, struct buf *out)
 {
 	bool any = false;
@@ -133,10 +150,18 @@ static void print_measures(const struct trace_diff *d, struct arena *tmp, struct
 
 static const char *row_name(struct arena *tmp, const struct trace_diff_row *row)
 {
-	if (row->shape.len == 0)
-		return shortened(tmp, row->name);
+	if (row->shape.len == 0) {
+		AUTO(auto_buf) struct buf name = { 0 };
+		trace_short_name(&name, row->name, NAME_COLUMNS);
+		return name.len ? str_c(buf_str(&name), tmp) : "-";
+	}
 	return shortened(tmp,
 	        str_of(arena_printf(tmp, "%.*s %.*s", STR_ARG(row->name), STR_ARG(row->shape))));
+}
+
+static bool is_changed(const struct trace_diff_row *row)
+{
+	return row->delta_ns != 0 || row->calls[0] != row->calls[1];
 }
 
 /* The rows of one kind, from row first on; returns the row behind them. */
@@ -145,7 +170,7 @@ static size_t print_kind(
 {
 	struct table t;
 	const char *kind = d->rows[first].kind;
-	size_t i = first;
+	size_t i = first, n_shown = 0;
 	table_init(&t, tmp, "lrrrrr");
 	table_cell(&t, "%s", word_of(kind));
 	table_cell(&t, "%s", _("first"));
@@ -155,6 +180,9 @@ static size_t print_kind(
 	table_cell(&t, "%s", _("calls"));
 	for (; i < d->n_rows && d->rows[i].kind == kind; i++) {
 		const struct trace_diff_row *row = &d->rows[i];
+		if (!is_changed(row))
+			continue;
+		n_shown++;
 		table_cell(&t, "%s", row_name(tmp, row));
 		table_cell(&t, "%s", row->calls[0] ? duration(tmp, row->ns[0]) : _("new"));
 		table_cell(&t, "%s", row->calls[1] ? duration(tmp, row->ns[1]) : _("gone"));
@@ -165,14 +193,18 @@ static size_t print_kind(
 		                : "");
 		table_cell(&t, "%lld > %lld", (long long)row->calls[0], (long long)row->calls[1]);
 	}
-	buf_add_char(out, '\n');
-	table_print(&t, out);
+	if (n_shown) {
+		buf_add_char(out, '\n');
+		table_print(&t, out);
+	}
 	return i;
 }
 
 void report_trace_diff_text(const struct trace_diff *d, struct buf *out)
 {
 	struct arena tmp = { 0 };
+	if (isnan(d->fail_over_ratio))
+		print_answer(d, &tmp, out);
 	print_verdict(d, &tmp, out);
 	print_sides(d, &tmp, out);
 	print_measures(d, &tmp, out);

@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum {
-	FINDINGS_SHOWN = 6, /* in full; the rest in a line each */
+	FINDINGS_SHOWN = 6,  /* in full; the rest in a line each */
+	FINDINGS_NAMED = 16, /* in a line each; of many files there are hundreds */
 	FACTS_SHOWN = 3,
 	INDENT = 3,
 	TABLE_ROWS = 10,
@@ -103,14 +104,14 @@ static void print_facts(const struct trace_finding *f, struct arena *tmp, struct
 		trace_indented("- ", line.s, out);
 }
 
-static void add_cell(const struct trace_cell *cell, struct table *t)
+static void add_cell(const struct trace_cell *cell, const char *unit, int columns, struct table *t)
 {
 	AUTO(auto_buf) struct buf text = { 0 };
 	char number[LAYOUT_NUMBER];
 	if (cell->is_text)
-		trace_short_name(&text, cell->text, CELL_COLUMNS);
+		trace_short_name(&text, cell->text, columns);
 	else
-		buf_add_c(&text, layout_number(cell->number, number));
+		buf_add_c(&text, trace_value(cell->number, unit, number));
 	table_cell(t, "%s", text.s ? text.s : "");
 }
 
@@ -123,20 +124,28 @@ static void print_table(const struct trace_table *from, struct arena *tmp, struc
 	size_t n_rows = from->n_columns ? from->n_cells / from->n_columns : 0;
 	if (n_rows == 0)
 		return;
-	for (size_t i = 0; i < n_columns; i++)
+	int n_texts = 0;
+	for (size_t i = 0; i < n_columns; i++) {
 		align[i] = from->cells[i].is_text ? 'l' : 'r';
+		n_texts += from->cells[i].is_text;
+	}
+	int cell_columns = n_texts > 3   ? CELL_COLUMNS / 3
+	                   : n_texts > 1 ? CELL_COLUMNS / 2
+	                                 : CELL_COLUMNS;
 	table_init(&t, tmp, align);
 	t.indent = INDENT + 2;
 	for (size_t i = 0; i < n_columns; i++) {
 		const struct trace_column *c = &from->columns[i];
-		if (c->unit && c->unit[0] && strcmp(c->unit, "1") != 0)
+		if (c->unit && c->unit[0] && strcmp(c->unit, "1") != 0 &&
+		        !trace_unit_is_written(c->unit))
 			table_cell(&t, "%s (%s)", c->name, c->unit);
 		else
 			table_cell(&t, "%s", c->name);
 	}
 	for (size_t row = 0; row < n_rows && row < TABLE_ROWS; row++)
 		for (size_t i = 0; i < n_columns; i++)
-			add_cell(&from->cells[row * from->n_columns + i], &t);
+			add_cell(&from->cells[row * from->n_columns + i], from->columns[i].unit,
+			        cell_columns, &t);
 	trace_indented("- ", from->name, out);
 	table_print(&t, out);
 }
@@ -170,6 +179,11 @@ static void print_found(const struct trace_run *r, const struct report_trace_opt
 			buf_add_char(out, '\n');
 		if (i == FINDINGS_SHOWN && !options->all)
 			buf_add_char(out, '\n');
+		if (i == FINDINGS_NAMED && n > FINDINGS_NAMED + 1 && !options->all) {
+			layout_wrap(out,
+			        arena_printf(tmp, _("%zu more findings: see --all"), n - i), 0, 0);
+			break;
+		}
 		print_head(r, f, i + 1, tmp, out);
 		if (i >= FINDINGS_SHOWN && !options->all)
 			continue;
@@ -198,19 +212,18 @@ static void print_each(const struct trace_finding **list, size_t n, const char *
 }
 
 /* The ids in one paragraph; that of several files once. */
-static void print_ids(
-        const struct trace_finding **list, size_t n, const char *title, struct buf *out)
+static void print_ids(const struct trace_finding **list, size_t n, const char *title,
+        struct arena *tmp, struct buf *out)
 {
 	AUTO(auto_buf) struct buf line = { 0 };
-	buf_add_c(&line, title);
 	for (size_t i = 0; i < n; i++) {
 		bool is_said = false;
 		for (size_t k = 0; k < i && !is_said; k++)
 			is_said = strcmp(list[k]->id, list[i]->id) == 0;
 		if (!is_said)
-			buf_printf(&line, "%s%s", i == 0 ? " " : _(", "), list[i]->id);
+			buf_printf(&line, "%s%s", i == 0 ? "" : _(", "), list[i]->id);
 	}
-	layout_wrap(out, line.s, 0, INDENT);
+	layout_wrap(out, arena_printf(tmp, _("%s %s"), title, line.s), 0, INDENT);
 }
 
 /* Analyses of formats that are not the file's: that they cannot tell is no news. */
@@ -240,7 +253,7 @@ static void print_rest(const struct trace_run *r, enum trace_finding_state state
 	if (all)
 		print_each(list, n_shown, title, tmp, out);
 	else
-		print_ids(list, n_shown, title, out);
+		print_ids(list, n_shown, title, tmp, out);
 }
 
 void trace_findings(const struct trace_run *r, const struct report_trace_options *options,

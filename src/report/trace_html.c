@@ -129,13 +129,13 @@ static void add_facts(const struct trace_finding *f, struct arena *tmp, struct b
 	buf_add_c(out, "</ul>\n");
 }
 
-static void add_cell(const struct trace_cell *cell, struct buf *out)
+static void add_cell(const struct trace_cell *cell, const char *unit, struct buf *out)
 {
 	char number[LAYOUT_NUMBER];
 	if (cell->is_text)
 		html_cell(out, cell->text);
 	else
-		html_cell_number(out, layout_number(cell->number, number));
+		html_cell_number(out, trace_value(cell->number, unit, number));
 }
 
 static void add_table(const struct trace_table *t, struct arena *tmp, struct buf *out)
@@ -146,7 +146,8 @@ static void add_table(const struct trace_table *t, struct arena *tmp, struct buf
 	const char **titles = arena_new_n(tmp, const char *, t->n_columns + 1);
 	for (size_t i = 0; i < t->n_columns; i++) {
 		const struct trace_column *c = &t->columns[i];
-		bool has_unit = c->unit && c->unit[0] && strcmp(c->unit, "1") != 0;
+		bool has_unit = c->unit && c->unit[0] && strcmp(c->unit, "1") != 0 &&
+		                !trace_unit_is_written(c->unit);
 		titles[i] = has_unit ? arena_printf(tmp, "%s (%s)", c->name, c->unit) : c->name;
 	}
 	html_element(out, "p", t->name);
@@ -154,7 +155,7 @@ static void add_table(const struct trace_table *t, struct arena *tmp, struct buf
 	for (size_t row = 0; row < n_rows; row++) {
 		html_row_open(out);
 		for (size_t i = 0; i < t->n_columns; i++)
-			add_cell(&t->cells[row * t->n_columns + i], out);
+			add_cell(&t->cells[row * t->n_columns + i], t->columns[i].unit, out);
 		html_row_close(out);
 	}
 	html_table_close(out);

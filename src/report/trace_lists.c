@@ -62,13 +62,19 @@ static bool has_keys(const struct report_trace_options *options)
 	return options->by && strcmp(options->by, "name") != 0 && strcmp(options->by, "class") != 0;
 }
 
+/* Counted by class, the class is the name. */
+static bool has_class(const struct list *list, const struct report_trace_options *options)
+{
+	return list->has_class && !(options->by && strcmp(options->by, "class") == 0);
+}
+
 static void head_cells(
         const struct list *list, const struct report_trace_options *options, struct cells *ret)
 {
 	*ret = (struct cells){
 		{ _("share"), list->has_self ? _("own time") : _("time"), _("calls"), _("mean") }, 4
 	};
-	if (list->has_class)
+	if (has_class(list, options))
 		ret->v[ret->n++] = _("class");
 	if (has_keys(options))
 		ret->v[ret->n++] = options->by;
@@ -85,7 +91,7 @@ static void row_cells(const struct list *list, const struct report_trace_options
 		                       arena_printf(tmp, "%lld", (long long)o->calls),
 		                       arena_strdup(tmp, units_duration(mean_ns, mean)) },
 		4 };
-	if (list->has_class)
+	if (has_class(list, options))
 		ret->v[ret->n++] = o->class_name ? trace_class_word(o->class_name) : "";
 	if (has_keys(options)) {
 		AUTO(auto_buf) struct buf key = { 0 };
@@ -140,7 +146,10 @@ static void print_rows(const struct list *list, const struct report_trace_option
 	add_row(&head, _("name"), &t);
 	for (size_t i = 0; i < n; i++) {
 		AUTO(auto_buf) struct buf name = { 0 };
-		trace_short_name(&name, rows[i].name, columns);
+		if (list->has_class && !has_class(list, options))
+			buf_add_c(&name, trace_class_word(str_c(rows[i].name, tmp)));
+		else
+			trace_short_name(&name, rows[i].name, columns);
 		add_row(&cells[i], name.len ? name.s : "-", &t);
 	}
 	table_print(&t, out);

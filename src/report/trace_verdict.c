@@ -75,8 +75,8 @@ static const char *host_sentence(const struct trace_run *r, struct arena *tmp)
 	units_duration((double)longest_span(r), span);
 	trace_short_name(&name, top->name, LAYOUT_COLUMNS / 2);
 	return arena_printf(tmp,
-	        _("The trace holds no work of a device: it tells what the host did in %s. Most of "
-	          "the operators' own time, %s, is %s."),
+	        _("The trace holds no work of a device: it tells what the host did in %s. The "
+	          "largest part of the operators' own time, %s, is %s."),
 	        span, trace_percent(top->ratio, ratio), name.s);
 }
 
@@ -90,7 +90,8 @@ static const char *calls_sentence(const struct trace_run *r, struct arena *tmp)
 	trace_short_name(&name, top->name, LAYOUT_COLUMNS / 2);
 	return arena_printf(tmp,
 	        _("The trace holds calls of the runtime in %s, and neither work of a device nor "
-	          "operators: record kernels as well. Most of the calls' time, %s, is %s."),
+	          "operators: record kernels as well. The largest part of the calls' time, %s, is "
+	          "%s."),
 	        span, trace_percent(top->ratio, ratio), name.s);
 }
 
@@ -147,6 +148,8 @@ static const char *categories_of(const struct trace_run *r, struct arena *tmp)
 static const char *unknown_sentence(const struct trace_run *r, struct arena *tmp)
 {
 	const char *categories = categories_of(r, tmp);
+	if (events_of(r) == 0)
+		return _("The trace holds no events.");
 	if (categories)
 		return arena_printf(tmp,
 		        _("Nothing in the trace is known as work of a device or as an operator: "

@@ -252,6 +252,21 @@ static const char *value_text(double value, const char *unit, char out[LAYOUT_NU
 	return layout_quantity(value, unit, out);
 }
 
+bool trace_unit_is_written(const char *unit)
+{
+	static const char *const written[] = { "ratio", "bytes", "B", "ns", "us", "ms", "s" };
+	for (size_t i = 0; unit && i < ARRAY_LEN(written); i++)
+		if (strcmp(unit, written[i]) == 0)
+			return true;
+	return false;
+}
+
+const char *trace_value(double value, const char *unit, char out[LAYOUT_NUMBER])
+{
+	return trace_unit_is_written(unit) ? value_text(value, unit, out)
+	                                   : layout_number(value, out);
+}
+
 const char *trace_fact(const struct fact *f, struct arena *tmp)
 {
 	char value[LAYOUT_NUMBER], anchor[LAYOUT_NUMBER];

@@ -22,6 +22,11 @@ void trace_short_name(struct buf *out, struct str name, int columns);
 /* "92 %", "0.4 %"; NAN is "-". */
 const char *trace_percent(double ratio, char out[LAYOUT_NUMBER]);
 
+/* A value as a person reads it: "92 %", "12.3 ms", "4.20 MiB", or the number alone. */
+const char *trace_value(double value, const char *unit, char out[LAYOUT_NUMBER]);
+/* Whether trace_value writes the unit beside the number, so that a title need not. */
+bool trace_unit_is_written(const char *unit);
+
 /* A fact in few words: "host_gap_ratio 92 % (anchor 30 %)". Text lives in tmp. */
 const char *trace_fact(const struct fact *f, struct arena *tmp);
 

@@ -226,7 +226,7 @@ static void conclude(
 	char *text = arena_printf(run,
 	        x->on_device ? _("names of kernels: %u; the first %u take %.0f %% of %s of kernel "
 	                         "time; by kind, most is %s with %.0f %%")
-	                     : _("names of operators: %u; the first %u take %.0f %% of %s of their "
+	                     : _("types of operators: %u; the first %u take %.0f %% of %s of their "
 	                         "own time on the host; by kind, most is %s with %.0f %%"),
 	        x->n_names, n_first, 100 * top5, time_text((double)x->total_ns, run),
 	        _(class_phrases[lead]), 100 * ratio(x->class_ns[lead], x->total_ns));

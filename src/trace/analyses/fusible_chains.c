@@ -293,11 +293,11 @@ static void conclude(const struct chains *x, struct arena *run, struct trace_fin
 	finding_fact(f, run, "chains", (double)x->n, "1", x->n_all, "trace");
 	finding_fact(f, run, "kernels_in_chains", (double)x->n_members, "1", x->n_all, "trace");
 	char *text = arena_printf(run,
-	        _("element-wise work and normalisation take %.0f %% of %s; %lld of %lld "
-	          "kernels or operators stand in %lld chains that could each be one, which would "
+	        _("element-wise work and normalisation take %.0f %% of %s; chains that could "
+	          "each be one: %lld, with %lld of %lld kernels or operators in them, which would "
 	          "save about %.1f %% of the wall time"),
-	        100 * pointwise, time_text((double)x->total_ns, run), (long long)x->n_members,
-	        (long long)x->n_all, (long long)x->n, x->wall_ns > 0 ? 100 * saved : 0);
+	        100 * pointwise, time_text((double)x->total_ns, run), (long long)x->n,
+	        (long long)x->n_members, (long long)x->n_all, x->wall_ns > 0 ? 100 * saved : 0);
 	if (pointwise >= ELEMENTWISE_NORM_RATIO && x->n)
 		finding_found(f, saved, text,
 		        _("Let a compiler fuse them (torch.compile, TensorRT, all graph "

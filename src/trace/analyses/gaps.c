@@ -195,6 +195,22 @@ static double share_of_largest(const struct ranked *all, size_t n, size_t top, i
 	return ratio_of(sum, idle_ns);
 }
 
+/* How long the longest gap is, and what the host was in meanwhile. */
+static const char *longest_text(const struct trace_view *v, const struct device_sums *s,
+        const struct gap *g, struct arena *run)
+{
+	enum { NAME_BYTES = 80 }; /* a longer one would hide the figures */
+	const char *time = time_text((double)s->longest_gap_ns, run);
+	if (!g)
+		return time;
+	struct str name = name_at(v->t, GROUP_OPERATOR, g->operator);
+	if (name.len == 0)
+		name = name_at(v->t, GROUP_ANNOTATION, g->annotation);
+	if (name.len == 0 || name.len > NAME_BYTES)
+		return time;
+	return arena_printf(run, _("%s, with the host in %.*s"), time, STR_ARG(name));
+}
+
 static char *sizes_text(const struct device_sums *s, const struct ranked *all, double share,
         const char *span, const char *longest, struct arena *run)
 {
@@ -211,14 +227,13 @@ static char *sizes_text(const struct device_sums *s, const struct ranked *all, d
 	        100 * share_of_largest(all, s->n_gaps, FEW, s->idle_ns));
 }
 
-static void say(struct trace_finding *f, struct arena *run, const struct device_sums *s,
-        const struct in_steps *steps, const struct ranked *all)
+static void say(const struct trace_view *v, struct trace_finding *f, struct arena *run,
+        const struct device_sums *s, const struct in_steps *steps, const struct ranked *all)
 {
 	double share = ratio_of(s->idle_ns, s->span_ns);
 	double between = ratio_of(steps->between_ns, steps->reach_ns);
-	char longest[UNITS_TEXT];
 	const char *span = device_time_text(s, run);
-	units_duration((double)s->longest_gap_ns, longest);
+	const char *longest = longest_text(v, s, s->n_gaps ? all[0].g : NULL, run);
 	if (steps->n_steps && between >= BETWEEN_STEPS_ANCHOR) {
 		finding_found(f, between,
 		        arena_printf(run,
@@ -231,8 +246,9 @@ static void say(struct trace_finding *f, struct arena *run, const struct device_
 		          "decision, and move tokenizing and sampling out of the loop."));
 	} else if (share >= MEASURES_NOISE_RATIO) {
 		finding_found(f, share, sizes_text(s, all, share, span, longest, run),
-		        _("Begin with the largest gaps: the table names the operator, the range "
-		          "and the line of Python that the host was in."));
+		        _("Begin with the largest gaps: their table (--all shows it) names the "
+		          "operator, "
+		          "the range and the line of Python that the host was in."));
 	} else {
 		finding_clear(f, arena_printf(run,
 		                         _("the device was idle for %.1f %% of %s (gaps: %zu); "
@@ -258,7 +274,7 @@ static void analyse(const struct trace_view *v, const struct analysis_limits *li
 	qsort(all, n, sizeof *all, longest_first);
 	struct in_steps steps = look_at_steps(v);
 	facts(&s, &steps, run, f);
-	say(f, run, &s, &steps, all);
+	say(v, f, run, &s, &steps, all);
 	table_of_sizes(v, &s, run, f);
 	table_of_largest(v, limits, run, f, all, n);
 	table_of_operators(v, limits, run, f, all, n, s.idle_ns);

@@ -69,13 +69,13 @@ static char *sentence(enum bound bound, size_t n, size_t n_all, struct arena *ru
 {
 	static const char *const sentences[N_BOUNDS] = {
 		[BOUND_COMPUTE] =
-		        N_("%zu of %zu profiled launches are bound by compute: they use more "
+		        N_("profiled launches that are bound by compute: %zu of %zu; they use more "
 		           "than 60 %% of its peak"),
 		[BOUND_MEMORY] =
-		        N_("%zu of %zu profiled launches are bound by memory: they use more "
+		        N_("profiled launches that are bound by memory: %zu of %zu; they use more "
 		           "than 60 %% of its peak"),
 		[BOUND_LATENCY] =
-		        N_("%zu of %zu profiled launches wait: they use at most 60 %% of the "
+		        N_("profiled launches that wait: %zu of %zu; they use at most 60 %% of the "
 		           "peaks of compute and of memory"),
 	};
 	return arena_printf(run, _(sentences[bound]), n, n_all);

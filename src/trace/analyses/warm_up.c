@@ -57,7 +57,7 @@ static void facts(const struct warm_up *w, struct trace_finding *f, struct arena
 	        n, "trace");
 	finding_fact(f, run, "first_step_ns", (double)w->first_ns, "ns", 1, "trace");
 	finding_fact_anchor(f, run, "first_step_over_steady",
-	        ratio((double)w->first_ns, (double)w->median_ns), "ratio", COLD_START_RATIO, n_kept,
+	        ratio((double)w->first_ns, (double)w->median_ns), "x", COLD_START_RATIO, n_kept,
 	        "trace");
 	finding_fact(f, run, "steady_median_ns", (double)w->median_ns, "ns", n_kept, "trace");
 	finding_fact(f, run, "steady_mean_ns", w->mean_ns, "ns", n_kept, "trace");
