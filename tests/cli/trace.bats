@@ -122,6 +122,33 @@ holds() {
 	done
 }
 
+@test "measured peaks need each other" {
+	run -2 venturi trace "$TRACE" --peak-flops 100
+	[[ "$output" == *"need each other"* ]]
+	run -2 venturi trace "$TRACE" --peak-flops 0 --peak-bandwidth 1
+	run -0 venturi trace "$TRACE" --peak-flops 100 --peak-bandwidth 1000
+}
+
+@test "of an unknown writer the categories are told, of an empty window that it is empty" {
+	printf '[{"ph": "X", "cat": "net,io", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]\n' > "$TEMP/other.json"
+	run -0 venturi trace "$TEMP/other.json"
+	[[ "${lines[1]}" == *"categories of its spans: net,io (1)."* ]]
+	run -0 venturi trace "$TRACE" --from 10s
+	[[ "$output" == *"Nothing of the trace starts there."* ]]
+	printf '{"traceEvents": []}\n' > "$TEMP/none.json"
+	run -0 venturi trace "$TEMP/none.json"
+	[ "${lines[0]}" = "The trace holds no events." ]
+}
+
+@test "an indented file has the shapes of one that is not" {
+	jq --indent 2 . "$TRACE" > "$TEMP/indented.json"
+	run -0 figures --by shape --kind cpu_op
+	local plain
+	plain=$(jq -c '[.operators[] | .name, .key, .calls, .self_us], .findings' <<< "$output")
+	run -0 venturi trace "$TEMP/indented.json" --json - --by shape --kind cpu_op
+	[ "$(jq -c '[.operators[] | .name, .key, .calls, .self_us], .findings' <<< "$output")" = "$plain" ]
+}
+
 @test "a cut file gives what it holds and says that it is cut" {
 	head -c 1900 "$TRACE" > "$TEMP/cut.json"
 	run -0 venturi trace "$TEMP/cut.json"

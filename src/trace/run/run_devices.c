@@ -199,7 +199,11 @@ static void add_fill(const struct trace_view *v, struct trace_fill *ret)
 			if (!kernel || grid_size(kernel) < 0)
 				continue;
 			ret->kernels_with_grid++;
-			if (grid_size(kernel) < n_sm) {
+			/* as written, but for formats whose grids are in work-items throughout */
+			int64_t grid = kernel->grid_in_items == GRID_IN_ITEMS
+			                       ? trace_kernel_blocks(v, d->order[k])
+			                       : grid_size(kernel);
+			if (grid >= 0 && grid < n_sm) {
 				ret->small_grid++;
 				ret->small_grid_ns = add_held(ret->small_grid_ns, e->dur_ns);
 			}
