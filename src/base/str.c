@@ -23,6 +23,13 @@ static char lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
+int str_compare(struct str a, struct str b)
+{
+	size_t shorter = a.len < b.len ? a.len : b.len;
+	int order = shorter ? memcmp(a.s, b.s, shorter) : 0;
+	return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
 bool str_eq_nocase(struct str a, struct str b)
 {
 	/* Not strncasecmp: that ends at a NUL and follows the locale. */

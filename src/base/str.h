@@ -33,6 +33,8 @@ struct str {
 
 struct str str_of(const char *c_string);
 bool str_eq(struct str a, struct str b);
+/* Below, at or above 0: by bytes, what another begins with before it. */
+int str_compare(struct str a, struct str b);
 bool str_eq_nocase(struct str a, struct str b);
 bool str_starts(struct str text, struct str prefix);
 bool str_ends(struct str text, struct str suffix);

@@ -281,12 +281,6 @@ static size_t kind_of(const struct trace_diff_row *row)
 	return kind;
 }
 
-static int by_text(struct str a, struct str b)
-{
-	int order = memcmp(a.s, b.s, a.len < b.len ? a.len : b.len);
-	return order ? order : (a.len > b.len) - (a.len < b.len);
-}
-
 static int by_delta(const void *a, const void *b)
 {
 	const struct trace_diff_row *x = a, *y = b;
@@ -295,8 +289,8 @@ static int by_delta(const void *a, const void *b)
 	double dx = fabs(x->delta_ns), dy = fabs(y->delta_ns);
 	if (dx < dy || dx > dy)
 		return dx > dy ? -1 : 1;
-	int order = by_text(x->name, y->name);
-	return order ? order : by_text(x->shape, y->shape);
+	int order = str_compare(x->name, y->name);
+	return order ? order : str_compare(x->shape, y->shape);
 }
 
 static void finish_rows(struct diff *d, struct trace_diff *ret)

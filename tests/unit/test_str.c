@@ -21,6 +21,27 @@ static void views_are_compared_by_their_bytes(void)
 	CHECK(!str_ends(STR("c"), STR("bc")));
 }
 
+static void views_are_ordered_by_bytes_and_then_by_length(void)
+{
+	static const struct {
+		struct str a, b;
+		int sign;
+	} cases[] = {
+		{ STR_INIT("a"), STR_INIT("b"), -1 },
+		{ STR_INIT("b"), STR_INIT("a"), 1 },
+		{ STR_INIT("a"), STR_INIT("ab"), -1 },
+		{ STR_INIT("b"), STR_INIT("ab"), 1 },
+		{ STR_INIT("a\xC3"), STR_INIT("az"), 1 },
+		{ STR_INIT("ab"), STR_INIT("ab"), 0 },
+		{ { NULL, 0 }, STR_INIT("a"), -1 },
+		{ { NULL, 0 }, { NULL, 0 }, 0 },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		int order = str_compare(cases[i].a, cases[i].b);
+		CHECK_INT((order > 0) - (order < 0), cases[i].sign);
+	}
+}
+
 static void trimming_takes_blanks_from_both_ends(void)
 {
 	CHECK(str_eq(str_trim(STR(" \t a b\r\n ")), STR("a b")));
@@ -205,6 +226,7 @@ static void an_error_keeps_its_kind_and_gains_context(void)
 int main(void)
 {
 	TAP_RUN(views_are_compared_by_their_bytes);
+	TAP_RUN(views_are_ordered_by_bytes_and_then_by_length);
 	TAP_RUN(trimming_takes_blanks_from_both_ends);
 	TAP_RUN(cutting_gives_the_parts_around_the_first_separator);
 	TAP_RUN(finding_gives_the_first_place);

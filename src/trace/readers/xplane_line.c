@@ -134,9 +134,7 @@ static int by_total(const void *a, const void *b, void *timeline)
 	const struct timeline *t = timeline;
 	if (x->total_ns != y->total_ns)
 		return x->total_ns > y->total_ns ? -1 : 1;
-	struct str p = timeline_name_of(t, x->name), q = timeline_name_of(t, y->name);
-	int order = memcmp(p.s, q.s, p.len < q.len ? p.len : q.len);
-	return order ? order : (p.len > q.len) - (p.len < q.len);
+	return str_compare(timeline_name_of(t, x->name), timeline_name_of(t, y->name));
 }
 
 /* The largest names of the line, in ps until here; clears the totals. */

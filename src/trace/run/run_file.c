@@ -2,6 +2,7 @@
 
 #include "base/i18n.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* What became of what could not be read: the same order as enum loss. */
@@ -54,6 +55,15 @@ static void fill_phases(const struct timeline *t, struct arena *run, struct trac
 	}
 }
 
+/* The largest first: the order in which several threads met the names says nothing. */
+static int by_count(const void *a, const void *b)
+{
+	const struct trace_count *x = a, *y = b;
+	if (x->n != y->n)
+		return x->n > y->n ? -1 : 1;
+	return str_compare(x->name, y->name);
+}
+
 static struct trace_count *fill_tallies(
         const struct timeline *t, const struct tallies *from, struct arena *run, size_t *ret_n)
 {
@@ -61,6 +71,7 @@ static struct trace_count *fill_tallies(
 	for (size_t i = 0; i < from->n; i++)
 		to[i] = (struct trace_count){ str_dup(timeline_name_of(t, from->v[i].name), run),
 			from->v[i].n };
+	qsort(to, from->n, sizeof *to, by_count);
 	*ret_n = from->n;
 	return to;
 }

@@ -111,12 +111,13 @@ static void stream_text(const struct trace_view *v, int kind, uint32_t i, struct
 		buf_printf(text, " %.*s", STR_ARG(label));
 }
 
-/* 0: outside all steps. */
+/* Counted from 1; 0: outside all steps (NONE32 + 1). */
 static uint32_t step_number(const struct trace_view *v, int kind, uint32_t i)
 {
-	bool is_device = kinds[kind].group == GROUP_DEVICE;
-	int64_t at = is_device ? view_issued_ns(v, i) : event_at(v, kind, i)->start_ns;
-	return (uint32_t)(view_step_at(v, at) + 1);
+	uint32_t step = kinds[kind].group == GROUP_DEVICE
+	                        ? trace_step_of(v, i)
+	                        : trace_step_at(v, event_at(v, kind, i)->start_ns);
+	return step + 1;
 }
 
 static void step_text(const struct trace_view *v, int kind, uint32_t i, struct buf *text)
@@ -354,19 +355,13 @@ static int64_t weight(const struct trace_operator *o)
 	return o->self_ns >= 0 ? o->self_ns : o->total_ns;
 }
 
-static int compare_text(struct str a, struct str b)
-{
-	int c = memcmp(a.s, b.s, a.len < b.len ? a.len : b.len);
-	return c ? c : (a.len > b.len) - (a.len < b.len);
-}
-
 static int by_weight(const void *a, const void *b)
 {
 	const struct trace_operator *x = a, *y = b;
 	if (weight(x) != weight(y))
 		return weight(x) < weight(y) ? 1 : -1;
-	int c = compare_text(x->name, y->name);
-	return c ? c : compare_text(x->key, y->key);
+	int c = str_compare(x->name, y->name);
+	return c ? c : str_compare(x->key, y->key);
 }
 
 static double ratio_of(int64_t part_ns, int64_t whole_ns)
@@ -448,7 +443,7 @@ static int by_total(const void *a, const void *b)
 	const struct trace_group *x = a, *y = b;
 	if (x->total_ns != y->total_ns)
 		return x->total_ns < y->total_ns ? 1 : -1;
-	return compare_text(x->name, y->name);
+	return str_compare(x->name, y->name);
 }
 
 static void finish_grouping(struct run_operators *s, const char *by, const struct aggregate *from,

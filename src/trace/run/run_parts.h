@@ -61,12 +61,6 @@ void run_lines(const struct timeline *t, size_t file, int64_t top, struct arena 
 void run_join_launches(const struct trace *trace, size_t file, int64_t top, struct arena *run,
         struct trace_run *ret);
 
-/* The step that a moment is in, counted from 0; -1: none. */
-int64_t view_step_at(const struct trace_view *v, int64_t time_ns);
-/* When a device event counts as begun for its step: when the host launched it, where that is known.
- */
-int64_t view_issued_ns(const struct trace_view *v, uint32_t device_event);
-
 /*
  * The events of a timeline that start in [from_ns, to_ns), as a timeline that shares everything
  * else with t, which must outlive it.

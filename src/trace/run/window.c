@@ -3,27 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-int64_t view_step_at(const struct trace_view *v, int64_t time_ns)
-{
-	size_t low = 0, high = v->n_steps;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (v->steps[mid].start_ns <= time_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low > 0 && time_ns < v->steps[low - 1].end_ns ? (int64_t)low - 1 : -1;
-}
-
-int64_t view_issued_ns(const struct trace_view *v, uint32_t device_event)
-{
-	const struct event *e = &v->t->lists[GROUP_DEVICE].v[device_event];
-	uint32_t call = v->launch[device_event];
-	bool by_device = v->steps_from == STEPS_GRAPH || v->steps_from == STEPS_PERIOD;
-	return call == NONE32 || by_device ? e->start_ns : v->t->lists[GROUP_CALL].v[call].start_ns;
-}
-
 static void cut_list(const struct timeline *t, enum event_group group,
         const struct interval *window, const struct trace_view *issued, struct event_list *ret)
 {
@@ -31,7 +10,7 @@ static void cut_list(const struct timeline *t, enum event_group group,
 	*ret = (struct event_list){ 0 };
 	for (size_t i = 0; i < from->n; i++) {
 		const struct event *e = &from->v[i];
-		int64_t at = issued && group == GROUP_DEVICE ? view_issued_ns(issued, (uint32_t)i)
+		int64_t at = issued && group == GROUP_DEVICE ? trace_asked_ns(issued, (uint32_t)i)
 		                                             : e->start_ns;
 		if (at < window->start_ns || at >= window->end_ns)
 			continue;
@@ -60,8 +39,6 @@ void window_cut(const struct timeline *t, int64_t from_ns, int64_t to_ns,
 {
 	const struct interval window = { from_ns, to_ns };
 	*ret = *t;
-	/* Sums of lines are of all of the file. */
-	ret->n_lines = 0;
 	ret->span_start_ns = INT64_MAX;
 	ret->span_end_ns = INT64_MIN;
 	ret->n_lines = 0; /* those are sums of all of it, as the summaries are */

@@ -117,11 +117,13 @@ struct trace_view {
 void trace_view_init(struct trace_view *v, const struct timeline *t);
 void trace_view_release(struct trace_view *v);
 
-/* The step that device work belongs to: by its launch, or by its own start where that is not
- * known or steps are the device's; NONE32. */
-uint32_t trace_step_of(const struct trace_view *v, uint32_t device_event);
+/* When device work was asked for, on the clock of the steps: the start of its launch, or its own
+ * where that is not known or the steps are the device's. */
+int64_t trace_asked_ns(const struct trace_view *v, uint32_t device_event);
 /* The step at a time of the steps' own clock; NONE32. */
 uint32_t trace_step_at(const struct trace_view *v, int64_t time_ns);
+/* The step that device work belongs to: that in which it was asked for; NONE32. */
+uint32_t trace_step_of(const struct trace_view *v, uint32_t device_event);
 
 /* What a device did while the steps ran: from its first work of any step to its last. */
 struct step_reach {

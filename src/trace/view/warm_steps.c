@@ -66,11 +66,3 @@ struct steady_part trace_steady_part(const struct trace_view *v)
 	}
 	return part;
 }
-
-int64_t trace_asked_ns(const struct trace_view *v, uint32_t device_event)
-{
-	uint32_t launch = v->launch[device_event];
-	return launch == NONE32 || v->steps_on_device
-	               ? v->t->lists[GROUP_DEVICE].v[device_event].start_ns
-	               : v->t->lists[GROUP_CALL].v[launch].start_ns;
-}

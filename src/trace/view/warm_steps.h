@@ -36,8 +36,4 @@ struct steady_part {
 /* Always leaves out the first step, where there are two: in it everything is new. */
 struct steady_part trace_steady_part(const struct trace_view *v);
 
-/* When device work was asked for, on the clock of the steps: the start of its launch, or its own
- * where that is not known or the steps are the device's. */
-int64_t trace_asked_ns(const struct trace_view *v, uint32_t device_event);
-
 #endif
