@@ -399,6 +399,29 @@ static void work_before_its_launch_tells_how_far_the_clocks_are_apart(void)
 	timeline_release(&t);
 }
 
+/* Stream 7 of device 0 is drawn by two processes; device 2 has only a track without work. */
+static void streams_are_counted_by_device_and_name(void)
+{
+	struct timeline t;
+	timeline_init(&t, "x", "test");
+	struct track other = *timeline_track_of(&t, device_track(&t, 0, "7"));
+	other.pid = timeline_name(&t, STR("1"));
+	put(&t, GROUP_DEVICE, device_track(&t, 0, "7"), "k", 10, 20, 0);
+	put(&t, GROUP_DEVICE, timeline_track(&t, &other), "k", 20, 30, 0);
+	put(&t, GROUP_DEVICE, device_track(&t, 5, "7"), "k", 10, 20, 0);
+	put(&t, GROUP_DEVICE, device_track(&t, 0, "8"), "k", 10, 20, 0);
+	device_track(&t, 2, "7");
+	struct trace_view v;
+	trace_view_init(&v, &t);
+	CHECK_INT(v.n_devices, 2);
+	CHECK_INT(v.devices[0].id, 0);
+	CHECK_INT(v.devices[0].n_streams, 2);
+	CHECK_INT(v.devices[1].id, 5);
+	CHECK_INT(v.devices[1].n_streams, 1);
+	trace_view_release(&v);
+	timeline_release(&t);
+}
+
 static void an_empty_timeline_has_an_empty_view(void)
 {
 	struct timeline t;
@@ -636,6 +659,7 @@ int main(void)
 	TAP_RUN(one_kernel_over_and_over_is_no_step);
 	TAP_RUN(blocks_are_the_grid_or_work_items_by_the_block);
 	TAP_RUN(work_before_its_launch_tells_how_far_the_clocks_are_apart);
+	TAP_RUN(streams_are_counted_by_device_and_name);
 	TAP_RUN(an_empty_timeline_has_an_empty_view);
 	TAP_RUN(random_timelines_agree_with_the_definitions);
 	return tap_done();

@@ -54,20 +54,36 @@ static void release_owners(struct owners *o)
 	free(o->ids);
 }
 
-/* Streams by their names: two processes may draw the same one. */
-static size_t count_streams(const struct timeline *t, const struct owners *o, uint32_t device)
+struct stream_key {
+	uint32_t device;
+	int64_t stream;
+};
+
+static int by_device_and_stream(const void *a, const void *b)
 {
-	int64_t *names = mem_zeroed(o->n_tracks, sizeof *names);
-	size_t n = 0, distinct = 0;
+	const struct stream_key *x = a, *y = b;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return (x->stream > y->stream) - (x->stream < y->stream);
+}
+
+/* Streams by their names: two processes may draw the same one. All devices at once, since damaged
+ * files may name as many of them as they have tracks. */
+static void count_streams(const struct timeline *t, const struct owners *o, struct device_view *v)
+{
+	struct stream_key *keys = mem_zeroed(o->n_tracks, sizeof *keys);
+	size_t n = 0;
 	for (uint32_t k = 0; k < o->n_tracks; k++) {
-		if (o->events[k] && o->device[k] == device)
-			names[n++] = timeline_track_of(t, k)->stream;
+		if (o->events[k])
+			keys[n++] = (struct stream_key){ o->device[k],
+				timeline_track_of(t, k)->stream };
 	}
-	qsort(names, n, sizeof *names, by_id);
-	for (size_t i = 0; i < n; i++)
-		distinct += i == 0 || names[i] != names[i - 1];
-	free(names);
-	return distinct;
+	qsort(keys, n, sizeof *keys, by_device_and_stream);
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || by_device_and_stream(&keys[i], &keys[i - 1]) != 0)
+			v[keys[i].device].n_streams++;
+	}
+	free(keys);
 }
 
 /* The union of a device's work, or of its kernels; order is by start. */
@@ -139,7 +155,6 @@ void view_devices(struct trace_view *v)
 	for (size_t i = 0; i < v->n_devices; i++) {
 		v->devices[i].id = o.ids[i];
 		v->devices[i].info = info_of(v->t, o.ids[i]);
-		v->devices[i].n_streams = count_streams(v->t, &o, (uint32_t)i);
 		v->devices[i].order = order;
 		order += v->devices[i].n;
 		v->devices[i].n = 0;
@@ -148,6 +163,7 @@ void view_devices(struct trace_view *v)
 		struct device_view *d = &v->devices[o.device[list->v[i].track]];
 		d->order[d->n++] = (uint32_t)i;
 	}
+	count_streams(v->t, &o, v->devices);
 	release_owners(&o);
 	for (size_t i = 0; i < v->n_devices; i++) {
 		struct device_view *d = &v->devices[i];
