@@ -116,6 +116,24 @@ static void deep_stacks_are_cut_and_keep_their_time(void)
 	timeline_release(&t);
 }
 
+/* As many kernels as the table of stacks cannot hold without growing, several times over. */
+static void no_time_is_lost_where_the_stacks_of_a_device_grow(void)
+{
+	enum { NAMES = 5000 };
+	struct timeline t;
+	timeline_init(&t, "x", "test");
+	for (int i = 0; i < NAMES; i++) {
+		char name[16];
+		snprintf(name, sizeof name, "k%d", i);
+		put_kernel(&t, name, 2 * i, 2 * i + 1, 0);
+	}
+	struct buf text = exported(&t, trace_export_folded);
+	CHECK_INT(count_lines(&text), NAMES);
+	CHECK(has_line(&text, "device 0;(not linked);k4999 1"));
+	buf_release(&text);
+	timeline_release(&t);
+}
+
 static const json_t *event_named(const json_t *events, const char *name)
 {
 	size_t i;
@@ -245,6 +263,7 @@ int main(void)
 	TAP_RUN(stacks_hold_own_time_on_the_host_and_durations_on_devices);
 	TAP_RUN(spans_that_stick_out_of_what_is_around_them_lose_nothing);
 	TAP_RUN(deep_stacks_are_cut_and_keep_their_time);
+	TAP_RUN(no_time_is_lost_where_the_stacks_of_a_device_grow);
 	TAP_RUN(the_chrome_trace_is_json_with_exact_times);
 	TAP_RUN(a_copy_whose_name_does_not_tell_gets_one_that_does);
 	TAP_RUN(an_empty_timeline_is_an_empty_trace);

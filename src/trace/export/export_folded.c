@@ -232,7 +232,9 @@ static void walk_device(struct folded *f, const struct device_view *d)
 		uint32_t launch = f->v->launch[d->order[i]];
 		uint32_t at = launch == NONE32 ? node_at(f, root, unlinked)
 		                               : below_device(f, f->node_of_call[launch] - 1, root);
-		f->ns[node_at(f, at, frame_of_name(f, e->name))] += e->dur_ns;
+		/* A new node may move f->ns: it is looked at only then. */
+		uint32_t node = node_at(f, at, frame_of_name(f, e->name));
+		f->ns[node] += e->dur_ns;
 	}
 }
 
