@@ -237,6 +237,15 @@ static void conclude(
 		finding_clear(f, text);
 }
 
+static void release(struct division *x)
+{
+	groups_release(&x->names);
+	groups_release(&x->callers);
+	free(x->group_of);
+	free(x->exposed_ns);
+	*x = (struct division){ 0 };
+}
+
 static void analyse(const struct trace_view *v, const struct analysis_limits *limits,
         struct arena *run, struct trace_finding *f)
 {
@@ -244,9 +253,7 @@ static void analyse(const struct trace_view *v, const struct analysis_limits *li
 	if (v->t->lists[GROUP_DEVICE].n)
 		divide_device(&x, v);
 	if (!x.total_ns && v->t->lists[GROUP_OPERATOR].n) {
-		x.on_device = false;
-		groups_release(&x.names);
-		groups_release(&x.callers);
+		release(&x); /* kernels that took no time must not be counted among operators */
 		divide_operators(&x, v);
 	}
 	if (x.total_ns) {
@@ -257,10 +264,7 @@ static void analyse(const struct trace_view *v, const struct analysis_limits *li
 	} else {
 		finding_abstain(f, _("the trace holds neither kernels nor operators"));
 	}
-	groups_release(&x.names);
-	groups_release(&x.callers);
-	free(x.group_of);
-	free(x.exposed_ns);
+	release(&x);
 }
 
 const struct trace_analysis concentration_analysis = { .id = "concentration", .analyse = analyse };

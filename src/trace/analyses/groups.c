@@ -83,7 +83,7 @@ uint32_t *groups_by_total(const struct groups *g, struct arena *arena)
 	uint32_t *order = arena_new_n(arena, uint32_t, g->n + 1);
 	struct ranked *ranked = mem_zeroed(g->n + 1, sizeof *ranked);
 	for (uint32_t i = 0; i < g->n; i++)
-		ranked[i] = (struct ranked){ g->v[i].total_ns, i };
+		ranked[i] = (struct ranked){ g->v[i].n ? g->v[i].total_ns : -1, i };
 	qsort(ranked, g->n, sizeof *ranked, by_total);
 	for (uint32_t i = 0; i < g->n; i++)
 		order[i] = ranked[i].number;

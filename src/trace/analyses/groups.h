@@ -29,7 +29,8 @@ uint32_t groups_of(struct groups *g, uint64_t key);
 uint32_t groups_add(struct groups *g, uint64_t key, int64_t ns, uint32_t member);
 void groups_release(struct groups *g);
 
-/* Numbers of the groups by total, largest first, then by appearance: [g->n], from the arena. */
+/* Numbers of the groups by total, largest first, then by appearance, those without members last:
+ * [g->n], from the arena. */
 uint32_t *groups_by_total(const struct groups *g, struct arena *arena);
 
 static inline uint64_t group_key(uint32_t a, uint32_t b)
