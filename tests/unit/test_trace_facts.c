@@ -11,9 +11,9 @@
 
 static struct arena run;
 
-/* The finding of one cause under a trace whose finding `id` has this fact. */
-static struct cause_finding examined(
-        const char *cause, const char *id, const char *fact, double value, double threshold)
+/* The finding of one cause under a trace whose finding `id` has this fact and a state. */
+static struct cause_finding examined_as(enum trace_finding_state state, const char *cause,
+        const char *id, const char *fact, double value, double threshold)
 {
 	static struct cause_finding findings[CAUSE_COUNT];
 	static double gains[CAUSE_COUNT];
@@ -23,6 +23,7 @@ static struct cause_finding examined(
 		{ .name = fact, .value = value, .unit = "ratio", .threshold = threshold, .n = 3 },
 	};
 	struct trace_finding found = { .id = id,
+		.state = state,
 		.text = "seen",
 		.reason = "no launches recorded",
 		.facts = facts,
@@ -37,6 +38,12 @@ static struct cause_finding examined(
 		if (strcmp(findings[i].id, cause) == 0)
 			return findings[i];
 	return (struct cause_finding){ .id = NULL };
+}
+
+static struct cause_finding examined(
+        const char *cause, const char *id, const char *fact, double value, double threshold)
+{
+	return examined_as(TRACE_FOUND, cause, id, fact, value, threshold);
 }
 
 static void a_fact_at_its_threshold_makes_the_cause_probable_with_amdahls_limit(void)
@@ -79,6 +86,24 @@ static void what_has_no_share_of_time_is_never_excluded(void)
 	CHECK_INT(f.state, CAUSE_NOT_EXAMINED);
 }
 
+static void a_fact_of_a_finding_that_is_clear_accuses_nobody(void)
+{
+	struct cause_finding f = examined_as(TRACE_CLEAR, "gpu_mem_fragmentation", "allocations",
+	        "growing_unused_ratio", 0.5, 0.2);
+	CHECK_INT(f.state, CAUSE_NOT_EXAMINED);
+	CHECK(f.needs && strstr(f.needs, "experiment"));
+	f = examined("gpu_mem_fragmentation", "allocations", "growing_unused_ratio", 0.5, 0.2);
+	CHECK_INT(f.state, CAUSE_PROBABLE);
+}
+
+static void either_of_two_facts_can_accuse(void)
+{
+	struct cause_finding f = examined(
+	        "gpu_mem_fragmentation", "allocations", "steady_allocation_ratio", 0.5, 0.01);
+	CHECK_INT(f.state, CAUSE_PROBABLE);
+	CHECK_STR(f.facts[0].name, "steady_allocation_ratio");
+}
+
 static void an_abstention_says_why_it_cannot_tell(void)
 {
 	struct cause_finding f =
@@ -100,6 +125,8 @@ int main(void)
 	TAP_RUN(a_share_below_noise_excludes_it);
 	TAP_RUN(between_noise_and_threshold_nothing_is_said);
 	TAP_RUN(what_has_no_share_of_time_is_never_excluded);
+	TAP_RUN(a_fact_of_a_finding_that_is_clear_accuses_nobody);
+	TAP_RUN(either_of_two_facts_can_accuse);
 	TAP_RUN(an_abstention_says_why_it_cannot_tell);
 	TAP_RUN(another_finding_says_nothing_of_the_cause);
 	arena_release(&run);

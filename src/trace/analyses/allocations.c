@@ -7,6 +7,7 @@
  *   events of the framework's allocator ("[memory]"): how many, how many bytes, by device type.
  *   reserved_unused_ratio: 1 - largest allocated / largest reserved. What a pool holds beyond the
  *     largest need it ever had is lost to fragmentation.
+ *   growing_unused_ratio: the same where the reserve still grows in the later half; else 0.
  *   growth: what is allocated at the end of each step, from step to step. A leak grows in all.
  */
 #include "trace/analyses/analyses.h"
@@ -218,6 +219,11 @@ static double unused_ratio(const struct pool *p)
 	               : NAN;
 }
 
+static bool reserve_grows(const struct pool *p)
+{
+	return p->early_reserved >= 0 && p->peak_reserved > p->early_reserved;
+}
+
 static double calls_ratio(const struct allocations *a)
 {
 	int64_t wall_ns = a->steady.end_ns - a->steady.start_ns;
@@ -238,6 +244,10 @@ static void facts(const struct allocations *a, struct trace_finding *f, struct a
 	        (int64_t)a->v->t->lists[GROUP_CALL].n, "trace");
 	finding_fact_anchor(f, run, "allocation_call_ratio", calls_ratio(a), "ratio", WORTH_RATIO,
 	        a->n_calls, "trace");
+	/* Without steps the calls may be those of warm-up, which speak of no cause. */
+	if (a->steady.by_steps)
+		finding_fact_anchor(f, run, "steady_allocation_ratio", calls_ratio(a), "ratio",
+		        WORTH_RATIO, a->n_calls, "trace");
 	finding_fact(f, run, "memory_events", (double)a->n_events, "1", a->n_events, "trace");
 	if (a->steady.by_steps)
 		finding_fact(f, run, "memory_events_per_step", (double)a->n_steady_events / n_steps,
@@ -245,6 +255,9 @@ static void facts(const struct allocations *a, struct trace_finding *f, struct a
 	if (p && p->peak_allocated >= 0) {
 		finding_fact_anchor(f, run, "reserved_unused_ratio", unused_ratio(p), "ratio",
 		        UNUSED_ANCHOR, p->n_seen, "trace");
+		finding_fact_anchor(f, run, "growing_unused_ratio",
+		        reserve_grows(p) ? unused_ratio(p) : 0, "ratio", UNUSED_ANCHOR, p->n_seen,
+		        "trace");
 		finding_fact(f, run, "reserved_growth_bytes",
 		        or_absent(
 		                p->early_reserved < 0 ? -1 : p->peak_reserved - p->early_reserved),
@@ -293,7 +306,7 @@ static void tell_fragments(const struct pool *p, struct trace_finding *f, struct
 	char allocated[UNITS_TEXT], reserved[UNITS_TEXT];
 	units_size((double)p->peak_allocated, allocated);
 	units_size((double)p->peak_reserved, reserved);
-	bool grows = p->early_reserved >= 0 && p->peak_reserved > p->early_reserved;
+	bool grows = reserve_grows(p);
 	const char *text =
 	        grows ? _("the allocator has reserved %s; %.0f %% of it was unused even at its "
 	                  "largest need of %s, and the reserve grows while the trace runs")

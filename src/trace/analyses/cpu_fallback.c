@@ -6,9 +6,12 @@
  * copy nodes   MemcpyToHost and MemcpyFromHost, which the framework puts between
  * provider_changes   how often, in the order of their starts, a node runs elsewhere than the one
  *     before it
+ * Where no provider is told, as with PyTorch: see host_fallback.h.
+ *
  * cpu_fallback_ratio   time of fallbacks and copy nodes / time of all nodes
  */
 #include "trace/analyses/analyses.h"
+#include "trace/analyses/host_fallback.h"
 #include "trace/analyses/providers.h"
 
 #include "base/i18n.h"
@@ -106,7 +109,10 @@ static void facts(
 static void analyse(const struct trace_view *v, const struct analysis_limits *limits,
         struct arena *run, struct trace_finding *f)
 {
-	(void)limits;
+	if (!trace_tells_providers(v) && trace_shows_host_fallback(v)) {
+		analyse_host_fallback(v, limits, run, f);
+		return;
+	}
 	if (!trace_tells_providers(v)) {
 		finding_abstain(
 		        f, _("the trace does not tell which device an operator was placed on"));

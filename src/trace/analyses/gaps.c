@@ -6,9 +6,13 @@
  * between_step_gap_ratio   gaps between steps / device time from the first work of the first step
  *                          to the last work of the last one
  * in_step_gap_ratio        the other gaps in that time / the same
+ * host_step_gap_ratio      of the gaps between steps those in pauses without copies, as long as
+ * usual ones at most / the same input_gap_ratio          of them those that end with the copy of an
+ * input / the same
  */
 #include "trace/analyses/analyses.h"
 #include "trace/analyses/measures.h"
+#include "trace/analyses/pauses.h"
 
 #include "base/i18n.h"
 #include "base/units.h"
@@ -143,7 +147,16 @@ static void table_of_operators(const struct trace_view *v, const struct analysis
 struct in_steps {
 	int64_t reach_ns, between_ns, in_step_ns;
 	size_t n_steps, n_between;
+	struct step_pauses pauses;
 };
+
+static void add_pauses(struct step_pauses *sum, struct step_pauses p)
+{
+	sum->host_ns += p.host_ns;
+	sum->input_ns += p.input_ns;
+	sum->n_host += p.n_host;
+	sum->n_input += p.n_input;
+}
 
 /* Over the devices that see two steps or more. */
 static struct in_steps look_at_steps(const struct trace_view *v)
@@ -158,6 +171,7 @@ static struct in_steps look_at_steps(const struct trace_view *v)
 		all.between_ns += r.between_ns;
 		all.n_between += r.n_between;
 		all.n_steps += r.n_steps;
+		add_pauses(&all.pauses, trace_step_pauses(v, d, &r));
 		for (size_t k = 0; k < d->n_gaps; k++) {
 			const struct gap *g = &d->gaps[k];
 			if (!g->between_steps && g->start_ns >= r.start_ns && g->end_ns <= r.end_ns)
@@ -180,6 +194,14 @@ static void facts(const struct device_sums *s, const struct in_steps *steps, str
 		finding_fact(f, run, "in_step_gap_ratio",
 		        ratio_of(steps->in_step_ns, steps->reach_ns), "ratio",
 		        (int64_t)steps->n_steps, "gaps inside steps");
+		finding_fact_anchor(f, run, "host_step_gap_ratio",
+		        ratio_of(steps->pauses.host_ns, steps->reach_ns), "ratio",
+		        BETWEEN_STEPS_ANCHOR, (int64_t)steps->pauses.n_host,
+		        "gaps between steps without a copy beside them");
+		finding_fact_anchor(f, run, "input_gap_ratio",
+		        ratio_of(steps->pauses.input_ns, steps->reach_ns), "ratio",
+		        BETWEEN_STEPS_ANCHOR, (int64_t)steps->pauses.n_input,
+		        "gaps between steps that end with a copy to the device");
 	} else {
 		finding_fact_absent(f, run, "between_step_gap_ratio", "ratio",
 		        _("fewer than two steps are known"));
