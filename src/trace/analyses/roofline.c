@@ -143,6 +143,7 @@ static void find_peaks(struct roofline *x, const struct analysis_limits *limits)
 		return;
 	x->has_peaks = true;
 	x->peaks.name = _("as given");
+	x->peaks.source = NULL;
 	x->peaks.bytes_per_s = limits->peak_bytes_per_s;
 	for (int i = 0; i < N_ELEMENT_TYPES; i++)
 		x->peaks.flop_per_s[i] = limits->peak_flop_per_s;
