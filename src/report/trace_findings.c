@@ -226,16 +226,13 @@ static void print_ids(const struct trace_finding **list, size_t n, const char *t
 	layout_wrap(out, arena_printf(tmp, _("%s %s"), title, line.s), 0, INDENT);
 }
 
-/* Analyses of formats that are not the file's: that they cannot tell is no news. */
+/* Analyses of ONNX Runtime's files, of another's: that they cannot tell is no news. */
 static bool is_of_another_format(const struct trace_run *r, const struct trace_finding *f)
 {
-	static const struct {
-		const char *analysis, *format;
-	} only[] = { { "ort_", "ort" }, { "ncu_", "ncu" }, { "cpu_fallback", "ort" } };
-	const char *format = r->files[f->file].format;
-	for (size_t i = 0; i < ARRAY_LEN(only); i++)
-		if (str_starts(str_of(f->id), str_of(only[i].analysis)))
-			return !str_starts(str_of(format), str_of(only[i].format));
+	static const char *const only_ort[] = { "ort_runs", "cpu_fallback" };
+	for (size_t i = 0; i < ARRAY_LEN(only_ort); i++)
+		if (strcmp(f->id, only_ort[i]) == 0)
+			return strcmp(r->files[f->file].format, "ort") != 0;
 	return false;
 }
 

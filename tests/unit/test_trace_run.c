@@ -90,6 +90,34 @@ static void a_step_has_what_was_launched_in_it_a_window_what_starts_in_it(void)
 	timeline_release(&t);
 }
 
+/* Steps by launches of a graph are the host's: work belongs to the step that launched it, also
+ * where it runs after that step has ended. */
+static void a_step_of_graphs_has_what_they_launched(void)
+{
+	struct arena run = { 0 };
+	struct timeline t;
+	struct trace_run r;
+	struct trace_options o = defaults;
+	timeline_init(&t, "made", "kineto");
+	for (int64_t i = 0; i < 4; i++) {
+		put_call(&t, "cudaGraphLaunch", 1000 * i, 1000 * i + 10, (uint64_t)i + 1);
+		put_kernel(&t, "void a(int)", 1000 * i + 1500, 1000 * i + 1600, (uint64_t)i + 1);
+	}
+	o.step = 0;
+	CHECK(analyse(&t, &o, &run, &r));
+	CHECK_INT(total_of_kernels(&r).calls, 1);
+	CHECK_INT(r.links.linked, 1);
+	o = defaults;
+	o.by = "step";
+	CHECK(analyse(&t, &o, &run, &r));
+	CHECK_STR(r.steps.source, "graph_launch");
+	for (size_t i = 0; i < r.n_operators; i++)
+		if (strcmp(r.operators[i].kind, "kernel") == 0)
+			CHECK_INT(r.operators[i].calls, 1);
+	arena_release(&run);
+	timeline_release(&t);
+}
+
 static void operators_of_several_files_are_joined_by_name(void)
 {
 	struct arena run = { 0 };
@@ -208,6 +236,7 @@ int main(void)
 {
 	TAP_RUN(figures_are_sums_over_the_events);
 	TAP_RUN(a_step_has_what_was_launched_in_it_a_window_what_starts_in_it);
+	TAP_RUN(a_step_of_graphs_has_what_they_launched);
 	TAP_RUN(operators_of_several_files_are_joined_by_name);
 	TAP_RUN(sums_of_absurd_numbers_are_held_not_wrapped);
 	TAP_RUN(every_key_has_its_own_sums);

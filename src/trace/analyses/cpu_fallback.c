@@ -30,7 +30,8 @@ struct fallbacks {
 	int64_t n_changes;
 };
 
-uint32_t trace_provider_of(const struct timeline *t, const struct event *operator)
+/* The name of its provider; 0: not told. */
+static uint32_t provider_of(const struct timeline *t, const struct event *operator)
 {
 	const struct operator_detail *d = timeline_operator(t, operator);
 	return d ? d->provider : 0;
@@ -40,7 +41,7 @@ bool trace_tells_providers(const struct trace_view *v)
 {
 	const struct event_list *list = &v->t->lists[GROUP_OPERATOR];
 	for (size_t i = 0; i < list->n; i++)
-		if (trace_provider_of(v->t, &list->v[i]))
+		if (provider_of(v->t, &list->v[i]))
 			return true;
 	return false;
 }
@@ -79,9 +80,9 @@ static struct fallbacks measure(const struct trace_view *v)
 	struct fallbacks b = { .n_nodes = (int64_t)list->n };
 	for (size_t i = 0; i < list->n; i++) {
 		const struct event *e = order[i];
-		uint32_t provider = trace_provider_of(t, e);
+		uint32_t provider = provider_of(t, e);
 		b.nodes_ns += e->dur_ns;
-		b.n_changes += i && provider != trace_provider_of(t, order[i - 1]);
+		b.n_changes += i && provider != provider_of(t, order[i - 1]);
 		if (is_copy_node(t, e)) {
 			b.n_copies++;
 			b.copies_ns += e->dur_ns;

@@ -186,7 +186,8 @@ struct ncu_share ncu_judge_all(const struct ncu_launches *all, ncu_judge *judge)
 	return share;
 }
 
-struct str ncu_grid(const struct profiled_launch *l, struct arena *run)
+/* "(64, 64, 1)", empty when it is not told. */
+static struct str grid_text(const struct profiled_launch *l, struct arena *run)
 {
 	if (l->grid[0] < 0)
 		return STR("");
@@ -207,7 +208,7 @@ void ncu_table_launch(struct trace_table *table, struct arena *run, const struct
         const struct ncu_launch *l)
 {
 	table_text(table, run, timeline_name_of(t, l->launch->kernel));
-	table_text(table, run, ncu_grid(l->launch, run));
+	table_text(table, run, grid_text(l->launch, run));
 	table_number(table, run, l->v[NCU_DURATION_NS] / 1e3);
 }
 

@@ -66,8 +66,6 @@ typedef enum ncu_answer {
 } ncu_judge(const struct ncu_launch *launch, double *ret_value);
 struct ncu_share ncu_judge_all(const struct ncu_launches *all, ncu_judge *judge);
 
-/* "(64, 64, 1)", empty when it is not told. */
-struct str ncu_grid(const struct profiled_launch *l, struct arena *run);
 /* The first columns of a table of launches: kernel, grid, duration. */
 struct trace_table *ncu_table(struct trace_finding *f, struct arena *run, const char *name);
 void ncu_table_launch(struct trace_table *table, struct arena *run, const struct timeline *t,

@@ -6,8 +6,6 @@
 
 #include "trace/view/view.h"
 
-/* The name of its provider; 0: not told. */
-uint32_t trace_provider_of(const struct timeline *t, const struct event *operator);
 /* Whether any operator tells: only ONNX Runtime's do. */
 bool trace_tells_providers(const struct trace_view *v);
 

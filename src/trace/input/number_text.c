@@ -21,7 +21,8 @@ static bool is_spacer(char c)
 	return c == '\'' || c == ' ';
 }
 
-bool number_text_is(struct str text)
+/* Whether the text has the form of a number: a sign, digits, marks, an exponent. */
+static bool is_number(struct str text)
 {
 	size_t i = 0;
 	if (text.len == 0 || text.len > NUMBER_BYTES_MAX)
@@ -58,7 +59,7 @@ static size_t digits_behind(struct str text, size_t at)
 int number_text_vote(struct str text)
 {
 	size_t n[2] = { 0, 0 }, last = 0;
-	if (!number_text_is(text))
+	if (!is_number(text))
 		return 0;
 	for (size_t i = 0; i < text.len; i++) {
 		if (!is_mark(text.s[i]))
@@ -84,7 +85,7 @@ int number_text_vote(struct str text)
 double number_text_read(struct str text, char mark, struct arena *tmp, struct str *ret_plain)
 {
 	*ret_plain = text;
-	if (!number_text_is(text))
+	if (!is_number(text))
 		return NAN;
 	char *plain = arena_alloc(tmp, text.len + 1);
 	size_t n = 0;

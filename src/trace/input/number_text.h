@@ -13,8 +13,6 @@
 
 #include <stdbool.h>
 
-/* Whether the text has the form of a number: a sign, digits, marks, an exponent. */
-bool number_text_is(struct str text);
 /* Above 0 when the text can only be meant with a point, below 0 only with a comma. */
 int number_text_vote(struct str text);
 /*

@@ -61,16 +61,6 @@ void run_lines(const struct timeline *t, size_t file, int64_t top, struct arena 
 void run_join_launches(const struct trace *trace, size_t file, int64_t top, struct arena *run,
         struct trace_run *ret);
 
-/*
- * The events of a timeline that start in [from_ns, to_ns), as a timeline that shares everything
- * else with t, which must outlive it.
- *
- * issued  of t: device work counts from its launch on; NULL: from its own start
- */
-void window_cut(const struct timeline *t, int64_t from_ns, int64_t to_ns,
-        const struct trace_view *issued, struct timeline *ret);
-void window_release(struct timeline *t);
-
 /* A part of a timeline, with all of it behind it. */
 struct window {
 	struct timeline cut;

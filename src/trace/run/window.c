@@ -34,7 +34,13 @@ static void cut_counters(
 	}
 }
 
-void window_cut(const struct timeline *t, int64_t from_ns, int64_t to_ns,
+/*
+ * The events of a timeline that start in [from_ns, to_ns), as a timeline that shares everything
+ * else with t, which must outlive it.
+ *
+ * issued  of t: device work counts from its launch on; NULL: from its own start
+ */
+static void cut(const struct timeline *t, int64_t from_ns, int64_t to_ns,
         const struct trace_view *issued, struct timeline *ret)
 {
 	const struct interval window = { from_ns, to_ns };
@@ -53,7 +59,7 @@ void window_cut(const struct timeline *t, int64_t from_ns, int64_t to_ns,
 	cut_counters(t, &window, ret);
 }
 
-void window_release(struct timeline *t)
+static void release(struct timeline *t)
 {
 	for (int g = 0; g < N_GROUPS; g++)
 		free(t->lists[g].v);
@@ -68,7 +74,7 @@ static bool open_step(struct window *w, const struct timeline *t, int64_t step)
 	if (step >= (int64_t)w->whole.n_steps)
 		return false;
 	const struct step *s = &w->whole.steps[step];
-	window_cut(t, s->start_ns, s->end_ns, &w->whole, &w->cut);
+	cut(t, s->start_ns, s->end_ns, &w->whole, &w->cut);
 	w->is_cut = true;
 	return true;
 }
@@ -84,7 +90,7 @@ const struct timeline *window_open(
 	int64_t start_ns = t->span_start_ns <= t->span_end_ns ? t->span_start_ns : 0;
 	int64_t from_ns = o->from_ns == TRACE_NONE ? INT64_MIN : start_ns + o->from_ns;
 	int64_t to_ns = o->to_ns == TRACE_NONE ? INT64_MAX : start_ns + o->to_ns;
-	window_cut(t, from_ns, to_ns, NULL, &w->cut);
+	cut(t, from_ns, to_ns, NULL, &w->cut);
 	w->is_cut = true;
 	return &w->cut;
 }
@@ -92,7 +98,7 @@ const struct timeline *window_open(
 void window_close(struct window *w)
 {
 	if (w->is_cut)
-		window_release(&w->cut);
+		release(&w->cut);
 	if (w->has_whole)
 		trace_view_release(&w->whole);
 }
