@@ -7,7 +7,9 @@ enum { VARINT_BYTES = 10 };
 
 struct pb pb_of(struct str message)
 {
-	return (struct pb){ .at = message.s, .end = message.s + message.len };
+	/* An empty message may have no place. */
+	return (struct pb){ .at = message.s,
+		.end = message.len ? message.s + message.len : message.s };
 }
 
 static bool fail(struct pb *r, bool *why)
