@@ -60,7 +60,8 @@ struct trace_bucket {
 	double compute_ratio, copy_ratio;
 };
 
-/* A device from its first work to its last, in pieces of equal length. */
+/* A device from its first work to its last, in pieces of equal length; of the first devices only.
+ */
 struct trace_strip {
 	int64_t bucket_ns;
 	struct trace_bucket *buckets;
