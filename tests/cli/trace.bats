@@ -104,6 +104,13 @@ holds() {
 	holds '.files[1].error != null and .files[1].events == null'
 }
 
+@test "what this program wrote of a trace is not taken for one in the same folder" {
+	mkdir "$TEMP/run"
+	cp "$TRACE" "$TEMP/run"
+	figures >"$TEMP/run/before.json"
+	venturi trace "$TEMP/run" --json - -q | jq -e '.files | length == 1 and .[0].events == 17'
+}
+
 @test "what cannot be read is named, with exit 3; a wrong command line with exit 2" {
 	: > "$TEMP/empty"
 	mkdir "$TEMP/nothing"

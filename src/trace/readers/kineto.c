@@ -283,10 +283,13 @@ const struct chrome_dialect kineto_dialect = {
 
 /* What only Kineto writes; 64 KiB of head hold one of these, also where another tool put its own
  * members first, or the head of the file is gone. */
-static const struct str marks[] = {
+static const struct str head_marks[] = {
 	STR_INIT("\"schemaVersion\""),
 	STR_INIT("\"deviceProperties\""),
 	STR_INIT("\"baseTimeNanoseconds\""),
+};
+/* Of events: other files tell of such too, but not beside a "ph". */
+static const struct str event_marks[] = {
 	STR_INIT("\"python_function\""),
 	STR_INIT("\"cpu_op\""),
 	STR_INIT("\"cuda_runtime\""),
@@ -297,15 +300,22 @@ static const struct str marks[] = {
 	STR_INIT("\"external ts\""),
 };
 
+static bool has_any(struct str head, const struct str *marks, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (str_find(head, marks[i]) >= 0)
+			return true;
+	return false;
+}
+
 static bool recognises(const struct source *source)
 {
 	struct str head = source->head;
 	if (!source_is_text(source))
 		return false; /* a binary format that holds such names */
-	for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-		if (str_find(head, marks[i]) >= 0)
-			return true;
-	return false;
+	return has_any(head, head_marks, ARRAY_LEN(head_marks)) ||
+	       (str_find(head, STR("\"ph\"")) >= 0 &&
+	               has_any(head, event_marks, ARRAY_LEN(event_marks)));
 }
 
 /* Only what was on is told by the file; of the rest the events themselves tell. */
