@@ -135,6 +135,22 @@ static void the_cover_of_a_device_adds_up_to_its_span_to_the_ns(void)
 	end();
 }
 
+static void one_gap_that_is_most_of_the_idle_time_is_named_first(void)
+{
+	begin();
+	put_kernel(&t, "gemm", 1000, 1100, 0);
+	put_kernel(&t, "gemm", 1700, 1800, 0); /* 600 of 1000 ns idle */
+	put_kernel(&t, "gemm", 2200, 2300, 0);
+	CHECK(strstr(run_analysis(&device_timeline_analysis)->advice, "One gap"));
+	end();
+	begin();
+	put_kernel(&t, "gemm", 1000, 1100, 0);
+	put_kernel(&t, "gemm", 1600, 1700, 0); /* 500 of them: no more than half */
+	put_kernel(&t, "gemm", 2200, 2300, 0);
+	CHECK(!strstr(run_analysis(&device_timeline_analysis)->advice, "One gap"));
+	end();
+}
+
 static void a_busy_device_has_nothing_to_gain_between_its_work(void)
 {
 	begin();
@@ -473,6 +489,7 @@ static void what_may_mislead_is_listed_with_its_size(void)
 int main(void)
 {
 	TAP_RUN(the_cover_of_a_device_adds_up_to_its_span_to_the_ns);
+	TAP_RUN(one_gap_that_is_most_of_the_idle_time_is_named_first);
 	TAP_RUN(a_busy_device_has_nothing_to_gain_between_its_work);
 	TAP_RUN(without_a_device_every_analysis_of_it_abstains);
 	TAP_RUN(an_empty_timeline_is_no_trouble);

@@ -127,6 +127,15 @@ static const struct {
 	},
 };
 
+/* What single stall there was comes before what the many short ones have in common. */
+static const char *cure_of(const struct device_sums *s, enum part wait)
+{
+	if (s->n_gaps > 1 && s->longest_gap_ns > s->idle_ns / 2)
+		return _("One gap is more than half of the idle time: begin with it; the finding "
+		         "on gaps says what the host was in.");
+	return _(verdicts[wait].cure);
+}
+
 static enum part largest_wait(const struct cover *all)
 {
 	enum part best = PART_LAUNCH;
@@ -147,7 +156,7 @@ static void say(struct trace_finding *f, struct arena *run, const struct device_
 		finding_found(f, idle,
 		        arena_printf(run, _(verdicts[wait].seen), 100 * idle, span,
 		                100 * ratio_of(all->ns[wait], s->idle_ns)),
-		        _(verdicts[wait].cure));
+		        cure_of(s, wait));
 		return;
 	}
 	finding_clear(f,
