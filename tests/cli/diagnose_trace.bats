@@ -67,7 +67,7 @@ write_trace() {
 	write_trace
 	diagnose --trace "$TEMP/copies.json"
 	cause tp_comm_bound '.state == "excluded" and .predicted == null'
-	cause dynamic_shape_recompile '.state == "not_examined" and (.needs | startswith("The trace cannot tell"))'
+	cause kernel_choice_bad '.state == "not_examined" and (.needs | startswith("The trace cannot tell"))'
 	cause denormal_stall '.state == "not_examined"'
 }
 
