@@ -10,6 +10,7 @@
 #include "trace/analyses/analyses.h"
 #include "trace/analyses/measures.h"
 #include "trace/kinds/call_kind.h"
+#include "trace/run/aggregate.h"
 
 #include "base/i18n.h"
 
@@ -66,10 +67,10 @@ static void add_copy(struct kind_sum *s, const struct event *e, const struct cop
 	s->pageable += is_pageable(c);
 	if (c->bytes < 0)
 		return;
-	s->bytes += c->bytes;
+	s->bytes = add_held(s->bytes, c->bytes);
 	if (e->dur_ns == 0)
 		return;
-	s->rated_bytes += c->bytes;
+	s->rated_bytes = add_held(s->rated_bytes, c->bytes);
 	s->rated_ns += e->dur_ns;
 }
 
