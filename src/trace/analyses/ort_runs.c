@@ -15,7 +15,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Of the time of runs: below a tenth the framework is no lever (the catalogue's line between what
  * is worth an experiment and what is noise). */
@@ -136,9 +135,7 @@ static int by_total(const void *a, const void *b)
 	const struct sum *x = a, *y = b;
 	if (x->total_ns != y->total_ns)
 		return x->total_ns > y->total_ns ? -1 : 1;
-	size_t shorter = x->text.len < y->text.len ? x->text.len : y->text.len;
-	int order = memcmp(x->text.s, y->text.s, shorter);
-	return order ? order : (x->text.len > y->text.len) - (x->text.len < y->text.len);
+	return str_compare(x->text, y->text);
 }
 
 /* The largest sums by time; all_ns is what their ratio is of. */

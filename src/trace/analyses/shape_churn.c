@@ -18,7 +18,6 @@
 #include "trace/view/warm_steps.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 /* The first call of a shape takes three times its repeats or more: the catalogue of causes,
  * dynamic_shape_recompile. */
@@ -245,9 +244,7 @@ static int by_variants(const void *a, const void *b)
 	const struct variant_row *x = a, *y = b;
 	if (x->variants != y->variants)
 		return x->variants > y->variants ? -1 : 1;
-	size_t shorter = x->name.len < y->name.len ? x->name.len : y->name.len;
-	int order = memcmp(x->name.s, y->name.s, shorter);
-	return order ? order : (x->name.len > y->name.len) - (x->name.len < y->name.len);
+	return str_compare(x->name, y->name);
 }
 
 static void variants_table(
