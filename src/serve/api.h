@@ -27,7 +27,14 @@ enum {
 	API_TOKENS_MAX = 100000000, /* what max_tokens may ask for */
 };
 
-enum api_endpoint { API_COMPLETIONS, API_CHAT, API_EMBEDDINGS };
+enum api_endpoint {
+	API_COMPLETIONS,
+	API_CHAT,
+	API_EMBEDDINGS,
+	API_RERANK,
+	API_CLASSIFY,
+	API_INFER
+};
 
 /* The answer to a request that is refused. */
 struct api_error {
@@ -37,9 +44,12 @@ struct api_error {
 	char message[512];
 };
 
-/* A prompt, or one text to embed: either text or ids. */
+/* A prompt, or one text to embed or classify: either text or ids. */
 struct api_input {
 	struct str text;
+	struct str
+	        pair; /* a second text behind the first, as a reranker reads query and document */
+	bool has_pair;
 	const int32_t *ids; /* NULL: text */
 	size_t n_ids;
 };

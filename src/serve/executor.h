@@ -39,10 +39,21 @@ struct executor_ops {
 	void (*close)(struct executor *x);
 };
 
+/* What an executor can answer; a bit each. */
+enum executor_task { EXECUTOR_GENERATES = 1, EXECUTOR_EMBEDS = 2, EXECUTOR_CLASSIFIES = 4 };
+
+/*
+ * Of the last two the answer is job->vectors, [n_inputs, n_dims]: embeddings, or raw scores of the
+ * classes (what the API asks for, softmax or sigmoid of them, is answer.c's to compute).
+ */
 struct executor {
 	const struct executor_ops *ops;
 	const char *model_name;
-	int64_t n_ctx; /* tokens of prompt and answer together */
+	unsigned tasks;
+	const char *const *labels; /* [n_labels] of a classifier */
+	int n_labels;
+	bool multi_label; /* each score is a probability of its own */
+	int64_t n_ctx;    /* tokens of prompt and answer together */
 	struct wire wire;
 	struct metrics *metrics;
 };
@@ -55,6 +66,26 @@ struct executor {
  */
 bool executor_check_length(const struct executor *x, int64_t n_prompt, int64_t max_tokens,
         struct api_error *error) NODISCARD;
+
+struct batcher_options;
+struct encoder;
+struct faults;
+
+struct encode_options {
+	const struct batcher_options *batching;
+	bool tokenize_async;
+	int tokenize_threads;
+	bool packed;
+	int64_t warmup;      /* batches of each shape before it is ready; 0: off */
+	int64_t deadline_ns; /* a request that would wait longer is refused; 0: none */
+	const struct faults *faults;
+	struct pool *pool;
+	struct profile *profile;
+};
+
+/* An encoder behind stages and a batcher. The encoder and what options point to outlive it. */
+bool encode_open(const struct encoder *encoder, const struct encode_options *options,
+        struct metrics *metrics, struct executor **ret_x, struct err *err) NODISCARD;
 
 /* A simulated service as the file describes it (sim_config.h). */
 bool simulate_open(const char *path, struct metrics *metrics, struct executor **ret_x,

@@ -1,0 +1,56 @@
+/*
+ * linear.h - out = activation(x times the transposed w, plus bias), with weights packed once.
+ *
+ * Products run on oneDNN where the program was built with it, else in plain C. Each tile is one
+ * call from one thread; the tiles are shared out by the pool. A primitive is made for each of a few
+ * row counts when the layer is (a product with rows rounded up to the next of them costs less than
+ * making one), so no request ever waits for that.
+ *
+ * A layer is read-only after linear_new and may be shared by threads.
+ */
+#ifndef VENTURI_ENGINE_LINEAR_H
+#define VENTURI_ENGINE_LINEAR_H
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "engine/dtype.h"
+#include "engine/faults.h"
+#include "engine/kernels.h"
+#include "engine/pool.h"
+
+#include <stdbool.h>
+
+struct linear;
+struct region;
+
+/* Rows that buffers must have room for beyond the last: a tile is rounded up. */
+enum { LINEAR_ROWS_PADDING = 64 };
+
+struct linear_spec {
+	int n_in, n_out;
+	const float *w;     /* [n_out, n_in]; need not outlive linear_new */
+	const float *bias;  /* [n_out]; NULL: none; copied */
+	enum dtype weights; /* F32, BF16, or S8: by output channel, activations quantised by row */
+	enum activation activation;
+	const struct engine_faults *faults; /* outlives the layer; NULL: none */
+	const struct kernels *kernels;
+	struct region *region; /* where the packed weights live */
+};
+
+/* errors   ERR_SYSTEM: the library refuses the shape */
+bool linear_new(
+        const struct linear_spec *spec, struct linear **ret_linear, struct err *err) NODISCARD;
+void linear_close(struct linear *l);
+size_t linear_weight_bytes(const struct linear *l);
+
+/* The type in which it wants its input: F32, BF16 or U8. */
+enum dtype linear_input_type(const struct linear *l);
+
+/*
+ * x     [m, n_in] of linear_input_type; with LINEAR_ROWS_PADDING rows to spare
+ * out   [m, n_out] of F32 or BF16; with as many to spare; must not overlap x
+ */
+void linear_run(
+        const struct linear *l, struct pool *pool, const struct matrix *x, struct matrix *out);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * region.h - memory for weights and activations: 2 MiB aligned, in huge pages where wanted, filled
+ * front to back and given back as a whole.
+ */
+#ifndef VENTURI_ENGINE_REGION_H
+#define VENTURI_ENGINE_REGION_H
+
+#include "base/attr.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct region;
+
+struct region_options {
+	size_t bytes;    /* address space to reserve; what is not used takes no memory */
+	bool huge_pages; /* ask for them (MADV_HUGEPAGE); a wish, not an error */
+	int node;        /* NUMA node to place it on; -1: where it is touched first */
+};
+
+bool region_open(const struct region_options *options, struct region **ret_region,
+        struct err *err) NODISCARD;
+void region_close(struct region *r);
+
+/* Aligned to 64, zeroed the first time. NULL: the reserved space is used up. */
+void *region_alloc(struct region *r, size_t bytes);
+/* Everything handed out since is free again: for activations, batch by batch. */
+size_t region_mark(const struct region *r);
+void region_rewind(struct region *r, size_t mark);
+
+#endif
