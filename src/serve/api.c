@@ -25,6 +25,7 @@ void api_init(void)
 bool api_error_set(struct api_error *e, int status, const char *code, const char *fmt, ...)
 {
 	e->status = status;
+	e->retry_after_s = 0;
 	e->type = "invalid_request_error";
 	e->code = code;
 	for (size_t i = 0; i < ARRAY_LEN(error_types); i++)

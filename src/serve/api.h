@@ -36,11 +36,15 @@ enum api_endpoint {
 	API_INFER
 };
 
+/* Whose manners: the form of the errors, and of answers that several APIs have. */
+enum api_family { API_OPENAI, API_TEI, API_KSERVE };
+
 /* The answer to a request that is refused. */
 struct api_error {
-	int status;       /* HTTP */
-	const char *type; /* follows from the status */
-	const char *code; /* for programs; NULL is sent as null */
+	int status;            /* HTTP */
+	int64_t retry_after_s; /* when trying again may help; 0: not said */
+	const char *type;      /* follows from the status */
+	const char *code;      /* for programs; NULL is sent as null */
 	char message[512];
 };
 
@@ -52,7 +56,11 @@ struct api_input {
 	bool has_pair;
 	const int32_t *ids; /* NULL: text */
 	size_t n_ids;
+	const int32_t *types; /* token types of the ids; NULL: all 0 */
 };
+
+/* Of truncate_tokens: as many tokens as the model takes. */
+#define API_TRUNCATE_TO_MODEL INT64_MAX
 
 struct api_request {
 	enum api_endpoint endpoint;
@@ -68,6 +76,12 @@ struct api_request {
 	bool include_usage;
 	bool ignore_eos;
 	bool base64; /* embeddings as base64 of little-endian floats */
+	/*
+	 * Of encoders. An input that is too long is refused (0), or cut behind so many tokens, the
+	 * special ones counted.
+	 */
+	int64_t truncate_tokens;
+	bool scores; /* job->vectors are to be scores of the classes rather than embeddings */
 	const struct str *stops;
 	size_t n_stops;
 };

@@ -53,6 +53,7 @@ struct executor {
 	const char *const *labels; /* [n_labels] of a classifier */
 	int n_labels;
 	bool multi_label; /* each score is a probability of its own */
+	bool ids_only;    /* it has no tokenizer: texts are refused */
 	int64_t n_ctx;    /* tokens of prompt and answer together */
 	struct wire wire;
 	struct metrics *metrics;

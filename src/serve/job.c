@@ -10,6 +10,9 @@ static const char *const id_prefixes[] = {
 	[API_COMPLETIONS] = "cmpl",
 	[API_CHAT] = "chatcmpl",
 	[API_EMBEDDINGS] = "embd",
+	[API_RERANK] = "rerank",
+	[API_CLASSIFY] = "classify",
+	[API_INFER] = "infer",
 };
 
 static const char *const end_names[] = {

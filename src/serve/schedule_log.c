@@ -12,6 +12,9 @@ static const char *const endpoint_names[] = {
 	[API_COMPLETIONS] = "completions",
 	[API_CHAT] = "chat",
 	[API_EMBEDDINGS] = "embeddings",
+	[API_RERANK] = "rerank",
+	[API_CLASSIFY] = "classify",
+	[API_INFER] = "infer",
 };
 
 bool schedule_log_open(
