@@ -13,6 +13,7 @@
 #include "serve/metrics.h"
 #include "serve/wire.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -31,6 +32,9 @@ struct executor_ops {
 
 	/* Nobody waits for the job any more: stop working on it soon. */
 	void (*cancel)(struct executor *x, struct job *job);
+
+	/* In about how many seconds one more request has a chance. NULL: no idea. */
+	int64_t (*retry_after_s)(struct executor *x);
 
 	/* What /config says about it, as members of an open object. Never a fault. */
 	void (*config)(const struct executor *x, struct json *j);
@@ -52,9 +56,10 @@ struct executor {
 	unsigned tasks;
 	const char *const *labels; /* [n_labels] of a classifier */
 	int n_labels;
-	bool multi_label; /* each score is a probability of its own */
-	bool ids_only;    /* it has no tokenizer: texts are refused */
-	int64_t n_ctx;    /* tokens of prompt and answer together */
+	bool multi_label;    /* each score is a probability of its own */
+	bool ids_only;       /* it has no tokenizer: texts are refused */
+	int64_t n_ctx;       /* tokens of prompt and answer together */
+	atomic_bool warming; /* still getting ready: /health says so, requests wait */
 	struct wire wire;
 	struct metrics *metrics;
 };

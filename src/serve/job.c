@@ -181,6 +181,16 @@ void job_end(
 	pthread_mutex_unlock(&job->lock);
 }
 
+void job_refuse(struct job *job, const struct api_error *error, int64_t now_ns)
+{
+	pthread_mutex_lock(&job->lock);
+	if (job->state != JOB_ENDED) {
+		job->refusal = *error;
+		end_locked(job, job->cancelled ? JOB_CANCELLED : JOB_REFUSED, now_ns);
+	}
+	pthread_mutex_unlock(&job->lock);
+}
+
 void job_set_due(struct job *job, int64_t due_ns)
 {
 	pthread_mutex_lock(&job->lock);

@@ -29,7 +29,7 @@ enum job_end {
 	JOB_CANCELLED, /* the client left */
 	JOB_FAILED,    /* the executor could not go on; see failure */
 	JOB_CUT,       /* the connection is to break off */
-	JOB_REFUSED,   /* never submitted; see status */
+	JOB_REFUSED,   /* never submitted, or found wrong or too late afterwards; see refusal */
 };
 
 struct job {
@@ -52,6 +52,7 @@ struct job {
 	enum job_end end;
 	int status; /* HTTP */
 	char failure[256];
+	struct api_error refusal; /* of JOB_REFUSED after submit */
 	bool cancelled;
 	int64_t started_ns, made_ns, due_ns; /* due: when made was planned, 0 unless simulated */
 	int64_t sent_first_ns,
@@ -85,6 +86,9 @@ bool job_token(struct job *job, struct str text, int64_t now_ns);
 /* text: what was still incomplete; failure: the reason for JOB_FAILED, else NULL. */
 void job_end(
         struct job *job, enum job_end end, struct str text, const char *failure, int64_t now_ns);
+
+/* Ends it with an answer that is an error: what only shows after submit is refused like this. */
+void job_refuse(struct job *job, const struct api_error *error, int64_t now_ns);
 
 /* When the end that follows was planned, for the schedule log. */
 void job_set_due(struct job *job, int64_t due_ns);

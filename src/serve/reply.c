@@ -5,6 +5,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -129,15 +130,30 @@ static struct MHD_Response *response_of(struct call *call, struct str text)
 	        text.len, (void *)(uintptr_t)text.s, MHD_RESPMEM_MUST_COPY);
 }
 
-static enum MHD_Result reply(
-        struct call *call, int status, const char *content_type, struct str text, const char *allow)
+/* Headers that only some answers have. */
+struct extra {
+	const char *allow;
+	int64_t retry_after_s;
+};
+
+static void add_retry_after(struct MHD_Response *response, int64_t seconds)
+{
+	char text[32];
+	snprintf(text, sizeof(text), "%lld", (long long)seconds);
+	MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, text);
+}
+
+static enum MHD_Result reply(struct call *call, int status, const char *content_type,
+        struct str text, const struct extra *extra)
 {
 	struct MHD_Response *response = response_of(call, text);
 	if (!response)
 		return MHD_NO;
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
-	if (allow)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allow);
+	if (extra->allow)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, extra->allow);
+	if (extra->retry_after_s > 0)
+		add_retry_after(response, extra->retry_after_s);
 	if (call->job) {
 		pthread_mutex_lock(&call->job->lock);
 		call->job->status = status;
@@ -149,14 +165,15 @@ static enum MHD_Result reply(
 
 enum MHD_Result reply_text(struct call *call, int status, const char *content_type, struct str text)
 {
-	return reply(call, status, content_type, text, NULL);
+	return reply(call, status, content_type, text, &(struct extra){ 0 });
 }
 
 enum MHD_Result reply_error(struct call *call, const struct api_error *error, const char *allow)
 {
 	AUTO(auto_buf) struct buf text = { 0 };
 	answer_error(&text, error);
-	return reply(call, error->status, "application/json", buf_str(&text), allow);
+	const struct extra extra = { .allow = allow, .retry_after_s = error->retry_after_s };
+	return reply(call, error->status, "application/json", buf_str(&text), &extra);
 }
 
 enum MHD_Result reply_stream(struct call *call)

@@ -20,6 +20,16 @@ static void end_refused(struct job *job)
 	job_end(job, JOB_REFUSED, (struct str){ 0 }, NULL, clock_now_ns());
 }
 
+static bool refuse_full(struct server *s, struct api_error *error)
+{
+	struct executor *x = s->executor;
+	api_error_set(error, 429, "queue_full",
+	        _("%lld requests are waiting already; try again later"),
+	        (long long)s->options.queue_max);
+	error->retry_after_s = x->ops->retry_after_s ? x->ops->retry_after_s(x) : 0;
+	return false;
+}
+
 static bool take_request(struct call *call, struct api_error *error)
 {
 	struct server *s = call->server;
@@ -38,9 +48,7 @@ static bool take_request(struct call *call, struct api_error *error)
 		return api_error_set(error, 503, NULL, "%s", _("the service is shutting down"));
 	if (s->options.queue_max > 0 &&
 	        metrics_get(s->executor->metrics, METRIC_WAITING) >= (double)s->options.queue_max)
-		return api_error_set(error, 429, "queue_full",
-		        _("%lld requests are waiting already; try again later"),
-		        (long long)s->options.queue_max);
+		return refuse_full(s, error);
 	return s->executor->ops->submit(s->executor, job, error);
 }
 
@@ -54,6 +62,8 @@ static enum MHD_Result answer_ended(struct call *call)
 	case JOB_LENGTH:
 		answer_whole(&text, call->job, call->server->executor->model_name);
 		return reply_text(call, MHD_HTTP_OK, json_type, buf_str(&text));
+	case JOB_REFUSED:
+		return reply_error(call, &call->job->refusal, NULL);
 	case JOB_FAILED:
 		api_error_set(&error, 500, NULL, "%s", call->job->failure);
 		return reply_error(call, &error, NULL);
@@ -97,9 +107,12 @@ static enum MHD_Result answer_model_list(struct call *call)
 
 static enum MHD_Result answer_health(struct call *call)
 {
-	bool stopping = atomic_load(&call->server->stopping);
-	return reply_text(call, stopping ? MHD_HTTP_SERVICE_UNAVAILABLE : MHD_HTTP_OK, json_type,
-	        stopping ? STR("{\"status\":\"stopping\"}") : STR("{\"status\":\"ok\"}"));
+	int status = MHD_HTTP_SERVICE_UNAVAILABLE;
+	if (atomic_load(&call->server->stopping))
+		return reply_text(call, status, json_type, STR("{\"status\":\"stopping\"}"));
+	if (atomic_load(&call->server->executor->warming))
+		return reply_text(call, status, json_type, STR("{\"status\":\"warming up\"}"));
+	return reply_text(call, MHD_HTTP_OK, json_type, STR("{\"status\":\"ok\"}"));
 }
 
 static enum MHD_Result answer_metrics(struct call *call)
