@@ -47,8 +47,9 @@ size_t linear_weight_bytes(const struct linear *l);
 enum dtype linear_input_type(const struct linear *l);
 
 /*
- * x     [m, n_in] of linear_input_type; with LINEAR_ROWS_PADDING rows to spare
- * out   [m, n_out] of F32 or BF16; with as many to spare; must not overlap x
+ * x     [m, n_in] of linear_input_type, dense; with LINEAR_ROWS_PADDING rows to spare, which may be
+ *       read and may hold anything
+ * out   [m, n_out] of F32 or BF16; must not overlap x
  */
 void linear_run(
         const struct linear *l, struct pool *pool, const struct matrix *x, struct matrix *out);
