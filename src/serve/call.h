@@ -11,6 +11,7 @@
 #include "serve/job.h"
 #include "serve/leave.h"
 #include "serve/server.h"
+#include "serve/slots.h"
 #include "serve/stream.h"
 
 #include <microhttpd.h>
@@ -25,6 +26,7 @@ struct server {
 	struct executor *executor;
 	struct schedule_log *log;
 	struct leave leave;
+	struct slots slots;
 	int64_t started_s; /* since 1970 */
 	atomic_bool stopping;
 	pthread_mutex_t lock;
@@ -42,6 +44,7 @@ struct call {
 	bool submitted; /* the executor has the job */
 	int fd;         /* watched for the client's leaving; -1: not */
 	bool suspended; /* under job->lock */
+	struct slots_call slot;
 
 	struct stream stream;
 	struct buf out; /* what is on its way to the socket */

@@ -8,6 +8,7 @@
 #include "base/i18n.h"
 #include "engine/model.h"
 #include "engine/sampler.h"
+#include "serve/fault_work.h"
 #include "serve/job.h"
 #include "text/json.h"
 
@@ -26,6 +27,7 @@ struct decoder {
 	struct model *model;
 	struct sequence *sequence; /* the thread's */
 	struct profile *profile;   /* NULL: not wanted */
+	struct fault_work *work;   /* NULL: none */
 	size_t piece_bytes_max;    /* of any token */
 	pthread_t thread;
 	pthread_mutex_t lock;
@@ -66,6 +68,8 @@ static bool prefill(
 {
 	for (int i = 0; i < dj->n_ids; i += PREFILL_CHUNK) {
 		int n = dj->n_ids - i < PREFILL_CHUNK ? dj->n_ids - i : PREFILL_CHUNK;
+		fault_work_enter(x->work);
+		fault_work_leave(x->work);
 		int64_t start = profile_start(x->profile);
 		if (job_is_cancelled(dj->job) ||
 		        !sequence_eval(x->sequence, dj->ids + i, n, ret_logits, err))
@@ -101,6 +105,8 @@ static enum job_end generate(struct decoder *x, struct decode_job *dj, const flo
 			return JOB_CANCELLED;
 		if (i == dj->n_output_max)
 			return JOB_LENGTH;
+		fault_work_enter(x->work);
+		fault_work_leave(x->work);
 		int64_t start = profile_start(x->profile);
 		if (!sequence_eval(x->sequence, &id, 1, &logits, err))
 			return JOB_FAILED;
@@ -275,8 +281,8 @@ static size_t longest_piece(const struct tokenizer *t)
 	return longest;
 }
 
-bool decode_open(const char *path, struct profile *profile, struct metrics *metrics,
-        struct executor **ret_x, struct err *err)
+bool decode_open(const char *path, struct fault_work *work, struct profile *profile,
+        struct metrics *metrics, struct executor **ret_x, struct err *err)
 {
 	struct decoder *x = mem_realloc(NULL, sizeof(*x));
 	*x = (struct decoder){ .base.ops = &decode_ops };
@@ -287,6 +293,7 @@ bool decode_open(const char *path, struct profile *profile, struct metrics *metr
 		return false;
 	}
 	x->profile = profile;
+	x->work = work;
 	sequence_profile(x->sequence, profile);
 	struct model_info info = model_info(x->model);
 	x->base.model_name = info.name;

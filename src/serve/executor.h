@@ -75,6 +75,7 @@ bool executor_check_length(const struct executor *x, int64_t n_prompt, int64_t m
 
 struct batcher_options;
 struct encoder;
+struct fault_work;
 struct faults;
 
 struct encode_options {
@@ -85,6 +86,7 @@ struct encode_options {
 	int64_t warmup;      /* batches of each shape before it is ready; 0: off */
 	int64_t deadline_ns; /* a request that would wait longer is refused; 0: none */
 	const struct faults *faults;
+	struct fault_work *work; /* NULL: no fault lives in the service itself */
 	struct pool *pool;
 	struct profile *profile;
 };
@@ -93,16 +95,16 @@ struct encode_options {
 bool encode_open(const struct encoder *encoder, const struct encode_options *options,
         struct metrics *metrics, struct executor **ret_x, struct err *err) NODISCARD;
 
-/* A simulated service as the file describes it (sim_config.h). */
-bool simulate_open(const char *path, struct metrics *metrics, struct executor **ret_x,
-        struct err *err) NODISCARD;
+/* A simulated service as the file describes it (sim_config.h). work may be NULL and outlives it. */
+bool simulate_open(const char *path, struct fault_work *work, struct metrics *metrics,
+        struct executor **ret_x, struct err *err) NODISCARD;
 
 /*
  * A decoder from a GGUF file; one request at a time, in order of arrival.
  *
  * profile  records its operators and steps; NULL: nothing does. Outlives the executor.
  */
-bool decode_open(const char *path, struct profile *profile, struct metrics *metrics,
-        struct executor **ret_x, struct err *err) NODISCARD;
+bool decode_open(const char *path, struct fault_work *work, struct profile *profile,
+        struct metrics *metrics, struct executor **ret_x, struct err *err) NODISCARD;
 
 #endif

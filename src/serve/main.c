@@ -5,6 +5,8 @@
 #include "base/opt.h"
 #include "engine/profile.h"
 #include "serve/executor.h"
+#include "serve/fault_work.h"
+#include "serve/faults.h"
 #include "net/listen.h"
 #include "serve/schedule_log.h"
 #include "serve/server.h"
@@ -24,8 +26,10 @@ enum {
 struct options {
 	const char *model, *simulate;
 	const char *listen, *port_file, *schedule_log, *profile, *options_from, *lang;
-	bool help, version;
+	bool help, version, list_faults;
 	struct server_options server;
+	struct opt_list fault;
+	struct faults faults; /* what they say */
 };
 
 static const struct opt rows[] = {
@@ -53,6 +57,11 @@ static const struct opt rows[] = {
 	        N_("write the true times of every request and token, one line of JSON each")) },
 	{ OPT(struct options, profile, OPT_STRING, 0, "profile", N_("FILE"),
 	        N_("write a trace of the model's operators, for 'venturi trace'")) },
+	{ .type = OPT_HEADING, .help = N_("To serve it badly, for tests and teaching") },
+	{ OPT(struct options, fault, OPT_LIST, 0, "fault", N_("NAME[=VALUE]"),
+	        N_("make a fault; may be given several times")) },
+	{ OPT(struct options, list_faults, OPT_FLAG, 0, "list-faults", NULL,
+	        N_("list the faults")) },
 	{ .type = OPT_HEADING, .help = N_("General") },
 	{ OPT(struct options, options_from, OPT_STRING, 0, "options-from", N_("FILE"),
 	        N_("read options from a file, one a line, or from standard input (-)")) },
@@ -120,7 +129,12 @@ static bool parse_options(
 	       parse_command_line(&table, argc, argv, run, err);
 }
 
-static bool check_options(const struct options *o, struct err *err)
+static enum fault_place fault_place(const struct options *o)
+{
+	return o->model ? FAULT_DECODER : FAULT_SIMULATED;
+}
+
+static bool check_options(struct options *o, struct err *err)
 {
 	if (o->server.body_bytes_max < 1)
 		return err_set(err, ERR_USAGE, _("'%s' must be at least 1"), "--max-body");
@@ -131,7 +145,7 @@ static bool check_options(const struct options *o, struct err *err)
 	if (o->profile && o->simulate)
 		return err_set(err, ERR_USAGE, "%s",
 		        _("'--profile' records a model's operators; '--simulate' has none"));
-	return true;
+	return faults_parse(&o->fault, fault_place(o), &o->faults, err);
 }
 
 static void print_help(struct options *o)
@@ -141,6 +155,13 @@ static void print_help(struct options *o)
 	buf_printf(
 	        &out, "%s\n", _("Usage: venturi-serve --model FILE | --simulate FILE [options]"));
 	opt_help(&table, 1, &out);
+	fwrite(out.s, 1, out.len, stdout);
+}
+
+static void print_faults(void)
+{
+	AUTO(auto_buf) struct buf out = { 0 };
+	faults_list(&out);
 	fwrite(out.s, 1, out.len, stdout);
 }
 
@@ -161,11 +182,14 @@ static bool write_port(const char *path, int port, struct arena *run, struct err
 static bool open_executor(const struct options *o, struct profile *profile, struct metrics *metrics,
         struct executor **ret_x, struct err *err)
 {
-	bool ok = o->model ? decode_open(o->model, profile, metrics, ret_x, err)
-	                   : simulate_open(o->simulate, metrics, ret_x, err);
-	if (ok)
-		metrics->model_name = (*ret_x)->model_name;
-	return ok;
+	struct fault_work *work = o->server.work;
+	bool ok = o->model ? decode_open(o->model, work, profile, metrics, ret_x, err)
+	                   : simulate_open(o->simulate, work, metrics, ret_x, err);
+	if (!ok)
+		return false;
+	metrics->model_name = (*ret_x)->model_name;
+	faults_spoil_wire(&o->faults, &(*ret_x)->wire);
+	return true;
 }
 
 /* Announces itself, then serves until a signal. */
@@ -188,7 +212,7 @@ static bool serve_until_signal(const struct options *o, struct executor *x,
 	return ok;
 }
 
-static bool serve(const struct options *o, struct arena *run, struct err *err)
+static bool serve_with_faults(const struct options *o, struct arena *run, struct err *err)
 {
 	struct metrics metrics;
 	struct executor *x;
@@ -226,6 +250,16 @@ static bool serve(const struct options *o, struct arena *run, struct err *err)
 	return ok;
 }
 
+static bool serve(struct options *o, struct arena *run, struct err *err)
+{
+	o->server.faults = &o->faults;
+	if (!fault_work_open(&o->faults, &o->server.work, err))
+		return false;
+	bool ok = serve_with_faults(o, run, err);
+	fault_work_close(o->server.work);
+	return ok;
+}
+
 int main(int argc, char **argv)
 {
 	struct arena run = { 0 };
@@ -240,6 +274,8 @@ int main(int argc, char **argv)
 		i18n_init(o.lang);
 	if (ok && o.help) {
 		print_help(&o);
+	} else if (ok && o.list_faults) {
+		print_faults();
 	} else if (ok && o.version) {
 		printf("venturi-serve %s\n", VENTURI_VERSION);
 	} else {

@@ -3,6 +3,8 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "serve/answer.h"
+#include "serve/fault_work.h"
+#include "serve/faults.h"
 #include "text/json.h"
 
 #include <string.h>
@@ -52,6 +54,19 @@ static bool take_request(struct call *call, struct api_error *error)
 	return s->executor->ops->submit(s->executor, job, error);
 }
 
+/* The body of the answer, more than once where that is the fault. */
+static void write_answer(const struct call *call, struct buf *text)
+{
+	const struct server *s = call->server;
+	fault_work_enter(s->options.work);
+	for (int64_t i = s->options.faults->serialize_repeat; i > 1; i--) {
+		answer_whole(text, call->job, s->executor->model_name);
+		buf_clear(text);
+	}
+	answer_whole(text, call->job, s->executor->model_name);
+	fault_work_leave(s->options.work);
+}
+
 /* The job has ended: its whole answer, or why there is none. */
 static enum MHD_Result answer_ended(struct call *call)
 {
@@ -60,7 +75,7 @@ static enum MHD_Result answer_ended(struct call *call)
 	switch (call->job->end) {
 	case JOB_STOP:
 	case JOB_LENGTH:
-		answer_whole(&text, call->job, call->server->executor->model_name);
+		write_answer(call, &text);
 		return reply_text(call, MHD_HTTP_OK, json_type, buf_str(&text));
 	case JOB_REFUSED:
 		return reply_error(call, &call->job->refusal, NULL);
@@ -88,7 +103,14 @@ static enum MHD_Result wait_or_answer(struct call *call)
 static enum MHD_Result answer_inference(struct call *call)
 {
 	struct api_error error;
-	if (!take_request(call, &error)) {
+	struct fault_work *work = call->server->options.work;
+	if (!slots_enter(&call->server->slots, call))
+		return MHD_YES;
+	fault_work_request(work);
+	fault_work_enter(work);
+	bool taken = take_request(call, &error);
+	fault_work_leave(work);
+	if (!taken) {
 		end_refused(call->job);
 		return reply_error(call, &error, NULL);
 	}

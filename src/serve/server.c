@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "serve/call.h"
+#include "serve/faults.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -107,6 +108,7 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
 	(void)why;
 	if (!call)
 		return;
+	slots_leave(&call->server->slots, call);
 	if (call->job)
 		finish_job(call);
 	buf_release(&call->body);
@@ -193,6 +195,7 @@ bool server_start(const struct listener *listener, const struct server_options *
 	*s = (struct server){ .options = *options, .executor = executor, .log = log };
 	s->started_s = clock_read_ns(CLOCK_REALTIME) / NS_PER_S;
 	pthread_mutex_init(&s->lock, NULL);
+	slots_init(&s->slots, options->faults->slots);
 	raise_descriptor_limit();
 	if (!leave_open(&s->leave, on_left, err)) {
 		free(s);
@@ -239,6 +242,7 @@ void server_stop(struct server *s)
 	MHD_socket fd = MHD_quiesce_daemon(s->daemon);
 	if (fd != MHD_INVALID_SOCKET)
 		close(fd);
+	slots_open(&s->slots);
 	wait_for_calls(s, STOP_GRACE_NS);
 	break_off_all(s);
 	wait_for_calls(s, STOP_CUT_NS);

@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct fault_work;
+struct faults;
 struct server;
 
 struct server_options {
@@ -23,6 +25,8 @@ struct server_options {
 	int64_t queue_max;      /* requests that wait; one more is answered 429; 0: no limit */
 	int64_t threads;
 	bool expose_config;
+	const struct faults *faults; /* both outlive the server */
+	struct fault_work *work;     /* NULL: none of them lives in the service */
 };
 
 /* Takes over the listener's socket. executor and log stay the caller's and must outlive it. */

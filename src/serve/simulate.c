@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/i18n.h"
+#include "serve/fault_work.h"
 #include "serve/job.h"
 #include "serve/sim_config.h"
 #include "serve/sim_schedule.h"
@@ -29,6 +30,7 @@ struct simulator {
 	struct executor base;
 	struct arena run;
 	struct sim_config config;
+	struct fault_work *work;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -204,11 +206,23 @@ static void sleep_until(struct simulator *x, int64_t now_ns, int64_t due_ns)
 		learn_lateness(x, clock_now_ns() - aim);
 }
 
+/* Where the thread stops when all do. */
+static void pass_seam(struct simulator *x)
+{
+	if (!x->work)
+		return;
+	pthread_mutex_unlock(&x->lock);
+	fault_work_enter(x->work);
+	fault_work_leave(x->work);
+	pthread_mutex_lock(&x->lock);
+}
+
 static void *run_thread(void *arg)
 {
 	struct simulator *x = arg;
 	pthread_mutex_lock(&x->lock);
 	while (!x->closing) {
+		pass_seam(x);
 		int64_t due = sim_schedule_due_ns(&x->schedule);
 		int64_t now = clock_now_ns();
 		if (due == INT64_MAX)
@@ -346,8 +360,8 @@ static void init_locks(struct simulator *x)
 	pthread_mutex_init(&x->lock, NULL);
 }
 
-bool simulate_open(
-        const char *path, struct metrics *metrics, struct executor **ret_x, struct err *err)
+bool simulate_open(const char *path, struct fault_work *work, struct metrics *metrics,
+        struct executor **ret_x, struct err *err)
 {
 	struct arena run = { 0 };
 	struct sim_config config;
@@ -356,7 +370,7 @@ bool simulate_open(
 		return false;
 	}
 	struct simulator *x = mem_realloc(NULL, sizeof(*x));
-	*x = (struct simulator){ .run = run, .config = config };
+	*x = (struct simulator){ .run = run, .config = config, .work = work };
 	x->base = (struct executor){
 		.ops = &simulate_ops,
 		.model_name = config.name,

@@ -334,7 +334,7 @@ log_has() {
 		2|--model|
 		2|--nonsense|--nonsense
 		2|--batching|--batching none --simulate $DATA/bimodal.json
-		2|--fault|--fault cold=3 --simulate $DATA/bimodal.json
+		2|'cold'|--fault cold=3 --simulate $DATA/bimodal.json
 		2|extra|--simulate $DATA/bimodal.json extra
 		2|--model|--simulate $DATA/bimodal.json --model x.gguf
 		2|'nowhere'|--simulate $DATA/bimodal.json --listen nowhere
