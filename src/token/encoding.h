@@ -13,11 +13,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct unigram_cell;
+/* The best way to get to a place of the text (unigram.c). */
+struct unigram_cell {
+	double score;
+	int32_t id;     /* of the last piece */
+	uint32_t start; /* of the last piece; the text's end + 1: no way yet */
+};
 
 struct encoding {
 	int32_t *ids;
 	size_t n, cap;
+	size_t n_max; /* more tokens than these need not be found; 0: all of them */
 	struct merge merge;
 	struct match_scan scan;
 	struct parts parts;
@@ -28,7 +34,14 @@ struct encoding {
 };
 
 void encoding_add(struct encoding *e, int32_t id);
+static inline bool encoding_is_full(const struct encoding *e)
+{
+	return e->n_max && e->n >= e->n_max;
+}
+
 /* All but the ids. */
 void encoding_release(struct encoding *e);
+/* Gives back what a text far longer than usual has taken. */
+void encoding_trim(struct encoding *e);
 
 #endif

@@ -12,6 +12,7 @@
 #include "token/added.h"
 #include "token/bpe.h"
 #include "token/encoding.h"
+#include "token/framing.h"
 #include "token/merge.h"
 #include "token/normalize.h"
 #include "token/pretokenize.h"
@@ -21,15 +22,10 @@
 /* How SentencePiece writes a space inside a piece: U+2581. */
 #define SPACE_MARK STR("\xE2\x96\x81")
 
-enum { N_BYTES = 256, N_ENDS = 3, N_FRAME_MAX = 16 };
+enum { N_BYTES = 256, N_ENDS = 3 };
 
 /* Appends the ids of one part, which is not empty. */
 typedef void method_encode(const struct tokenizer *t, struct str part, struct encoding *e);
-
-struct frame {
-	int32_t ids[N_FRAME_MAX];
-	int n;
-};
 
 struct tokenizer {
 	struct arena run;
@@ -39,8 +35,8 @@ struct tokenizer {
 	int32_t byte_ids[N_BYTES];
 	int32_t bos, unknown;
 	int32_t ends[N_ENDS];
-	struct frame before, after; /* what a text is framed with */
-	bool adds_space;            /* in front of a text, which decoding takes away again */
+	struct framing one, two; /* what a text, and a pair of them, is framed with */
+	bool adds_space;         /* in front of a text, which decoding takes away again */
 
 	struct added added[2]; /* looked for before and after normalizing */
 	struct normalizer normalizer;
@@ -66,6 +62,10 @@ method_encode unigram_encode;
 /* A tokenizer without anything; tokenizer_close frees it. */
 struct tokenizer *tokenizer_new(void);
 
+/* Appends the tokens of a text, at least up to e->n_max of them. */
+void tokenizer_encode_into(
+        const struct tokenizer *t, struct str text, bool special, struct encoding *e);
+
 /* Room for n pieces, which is within the limits; ERR_INPUT when not. */
 bool tokenizer_take_pieces(struct tokenizer *t, uint64_t n, struct err *err) NODISCARD;
 
@@ -78,6 +78,9 @@ struct str tokenizer_unmark(struct str key, struct arena *run);
 /* Puts the pattern of a regular expression into a new step that cuts at its matches. */
 bool tokenizer_split_by(struct tokenizer *t, struct str expression, enum split_behavior behavior,
         bool invert, struct err *err) NODISCARD;
+
+/* The normalizer and the pre-tokenizer of uncased BERT models, as empty lists' first steps. */
+void tokenizer_add_bert_steps(struct tokenizer *t);
 
 /* The next step of a list; NULL when it is full. */
 struct normalize_step *normalizer_add(struct normalizer *n, enum normalize_kind kind);

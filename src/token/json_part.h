@@ -31,7 +31,8 @@ struct json_part_kind {
 	bool (*admits)(struct str type, void *ctx, struct err *err);
 };
 
-/* Reads a part of that kind; one that is NULL or null does nothing. depth is 0 for the outermost. */
+/* Reads a part of that kind; one that is NULL or null does nothing. depth is 0 for the outermost.
+ */
 bool json_part_read(struct tokenizer *t, const struct json_part_kind *kind, const json_t *part,
         int depth, void *ctx, struct err *err) NODISCARD;
 
@@ -42,9 +43,15 @@ bool json_part_pattern(struct tokenizer *t, const json_t *part, const struct pat
 /* The parts of a tokenizer.json; a part that is NULL or null does nothing. */
 bool json_normalizer_read(struct tokenizer *t, const json_t *part, struct err *err) NODISCARD;
 /* *ret_byte_level becomes true where bytes are to be written in their alphabet. */
-bool json_pretokenizer_read(struct tokenizer *t, const json_t *part, bool *ret_byte_level,
-        struct err *err) NODISCARD;
+bool json_pretokenizer_read(
+        struct tokenizer *t, const json_t *part, bool *ret_byte_level, struct err *err) NODISCARD;
+/* The "post_processor". */
+bool json_framing_read(struct tokenizer *t, const json_t *part, struct err *err) NODISCARD;
 bool json_model_read(
         struct tokenizer *t, const json_t *model, bool byte_level, struct err *err) NODISCARD;
+
+/* A tokenizer from all the parts of a tokenizer.json, which need not outlive it. */
+bool tokenizer_open_parts(
+        const json_t *all, struct tokenizer **ret_tokenizer, struct err *err) NODISCARD;
 
 #endif

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { KEPT_BYTES_MAX = 4 << 20 /* of an encoding, from text to text */ };
+
 struct tokenizer *tokenizer_new(void)
 {
 	struct tokenizer *t = mem_realloc(NULL, sizeof(*t));
@@ -93,6 +95,21 @@ bool tokenizer_split_by(struct tokenizer *t, struct str expression, enum split_b
 	return true;
 }
 
+void tokenizer_add_bert_steps(struct tokenizer *t)
+{
+	normalizer_add(&t->normalizer, NORMALIZE_CLEAN);
+	normalizer_add(&t->normalizer, NORMALIZE_CHINESE);
+	normalizer_add(&t->normalizer, NORMALIZE_FORM)->form = CHAR_NFD;
+	normalizer_add(&t->normalizer, NORMALIZE_DROP)->drop = char_is_nonspacing;
+	normalizer_add(&t->normalizer, NORMALIZE_LOWER);
+	struct pretokenize_step *spaces = pretokenizer_add(&t->pretokenizer, PRETOKENIZE_SPLIT);
+	spaces->pattern = pattern_of_kind(char_is_space, &t->run);
+	spaces->behavior = SPLIT_REMOVED;
+	struct pretokenize_step *marks = pretokenizer_add(&t->pretokenizer, PRETOKENIZE_SPLIT);
+	marks->pattern = pattern_of_kind(char_is_punctuation, &t->run);
+	marks->behavior = SPLIT_ISOLATED;
+}
+
 bool tokenizer_open_file(const char *path, struct tokenizer **ret_tokenizer, struct err *err)
 {
 	char magic[4] = "";
@@ -136,11 +153,39 @@ void encoding_release(struct encoding *e)
 	free(e->cells);
 }
 
+struct encoding *encoding_new(void)
+{
+	return mem_zeroed(1, sizeof(struct encoding));
+}
+
+void encoding_free(struct encoding *e)
+{
+	if (!e)
+		return;
+	encoding_release(e);
+	free(e->ids);
+	free(e);
+}
+
+void encoding_trim(struct encoding *e)
+{
+	size_t bytes = e->cap * sizeof(*e->ids) + e->normal[0].cap + e->normal[1].cap +
+	               e->parts.text.cap + e->parts.other_text.cap + e->key.cap +
+	               e->n_cells * sizeof(*e->cells) +
+	               (e->parts.list.cap + e->parts.other.cap + e->parts.segments.cap) *
+	                       sizeof(struct part);
+	if (bytes <= KEPT_BYTES_MAX)
+		return;
+	encoding_release(e);
+	free(e->ids);
+	*e = (struct encoding){ 0 };
+}
+
 static void encode_parts(
         const struct tokenizer *t, struct str text, bool at_start, struct encoding *e)
 {
 	pretokenize(&t->pretokenizer, text, at_start, &e->scan, &e->parts);
-	for (size_t i = 0; i < e->parts.list.n; i++) {
+	for (size_t i = 0; i < e->parts.list.n && !encoding_is_full(e); i++) {
 		const struct part *p = &e->parts.list.v[i];
 		t->encode(t, (struct str){ e->parts.text.s + p->start, p->len }, e);
 	}
@@ -153,7 +198,7 @@ static void encode_stage(const struct tokenizer *t, struct str text, int stage, 
 static void encode_between(const struct tokenizer *t, struct str text, int stage, bool at_start,
         bool special, struct encoding *e)
 {
-	if (text.len == 0)
+	if (text.len == 0 || encoding_is_full(e))
 		return;
 	if (stage == 0)
 		encode_stage(t, normalize(&t->normalizer, text, &e->scan, e->normal), 1, at_start,
@@ -177,16 +222,22 @@ static void encode_stage(const struct tokenizer *t, struct str text, int stage, 
 	        special, e);
 }
 
+void tokenizer_encode_into(
+        const struct tokenizer *t, struct str text, bool special, struct encoding *e)
+{
+	encode_stage(t, text, 0, true, special, e);
+}
+
 void tokenizer_encode(const struct tokenizer *t, struct str text, unsigned flags, int32_t **ret_ids,
         size_t *ret_n)
 {
 	assert(text.len <= TOKENIZER_TEXT_BYTES_MAX);
 	struct encoding e = { 0 };
-	for (int i = 0; flags & TOKENIZER_FRAME && i < t->before.n; i++)
-		encoding_add(&e, t->before.ids[i]);
+	for (int i = 0; flags & TOKENIZER_FRAME && i < t->one.before.n; i++)
+		encoding_add(&e, t->one.before.ids[i]);
 	encode_stage(t, text, 0, true, flags & TOKENIZER_SPECIAL, &e);
-	for (int i = 0; flags & TOKENIZER_FRAME && i < t->after.n; i++)
-		encoding_add(&e, t->after.ids[i]);
+	for (int i = 0; flags & TOKENIZER_FRAME && i < t->one.after.n; i++)
+		encoding_add(&e, t->one.after.ids[i]);
 	*ret_ids = e.ids ? e.ids : mem_realloc(NULL, sizeof(*e.ids));
 	*ret_n = e.n;
 	encoding_release(&e);

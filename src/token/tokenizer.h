@@ -1,5 +1,6 @@
 /*
- * tokenizer.h - text to token ids and back, with the vocabulary of a GGUF file or a tokenizer.json.
+ * tokenizer.h - text to token ids and back, with the vocabulary of a GGUF file or of a
+ * Hugging Face folder.
  *
  * A tokenizer is read-only after it was opened and may be shared by threads. It copies what it
  * needs, so the file may be closed.
@@ -23,6 +24,7 @@
 
 enum {
 	TOKENIZER_VOCAB_MAX = 1 << 20,
+	TOKENIZER_SYNTHETIC_VOCAB_MIN = 8,
 	TOKENIZER_PIECE_BYTES_MAX = 4096,
 	TOKENIZER_FILE_BYTES_MAX = 128 << 20, /* of a tokenizer.json */
 	TOKENIZER_TEXT_BYTES_MAX = 16 << 20,  /* of a text to encode; who takes text limits it */
@@ -55,6 +57,26 @@ bool tokenizer_open_json(
  */
 bool tokenizer_open_file(
         const char *path, struct tokenizer **ret_tokenizer, struct err *err) NODISCARD;
+
+/*
+ * From a Hugging Face folder: tokenizer.json, else vocab.txt (WordPiece), else vocab.json with
+ * merges.txt (byte-level BPE), with what tokenizer_config.json and sentence_bert_config.json say:
+ * do_lower_case, tokenize_chinese_chars, strip_accents and the special tokens.
+ *
+ * errors   ERR_INPUT that names the file and the part that is wrong or not supported
+ */
+bool tokenizer_open_folder(
+        const char *folder, struct tokenizer **ret_tokenizer, struct err *err) NODISCARD;
+
+/*
+ * A tokenizer without a vocabulary, for models of random weights: texts are cut into words as BERT
+ * cuts them, a word of up to 8 letters is one token, a longer one has one more for every 4 (about
+ * 1.3 tokens a word of English with its punctuation, as with a real vocabulary), and ids are hashes
+ * of the letters. Tokens have no text. The frame is BERT's, with ids 101 and 102.
+ *
+ * n_vocab  ids are below; TOKENIZER_SYNTHETIC_VOCAB_MIN to TOKENIZER_VOCAB_MAX
+ */
+struct tokenizer *tokenizer_synthetic(int n_vocab);
 void tokenizer_close(struct tokenizer *t);
 
 enum tokenizer_flags {
@@ -72,6 +94,34 @@ enum tokenizer_flags {
  */
 void tokenizer_encode(const struct tokenizer *t, struct str text, unsigned flags, int32_t **ret_ids,
         size_t *ret_n);
+
+/* Room that is used again from text to text; of one thread at a time. */
+struct encoding;
+struct encoding *encoding_new(void);
+void encoding_free(struct encoding *e);
+
+struct tokenizer_framed {
+	int n;    /* tokens, at most max */
+	bool cut; /* there were more */
+};
+
+/*
+ * One text, or a pair of them, as an encoder wants it: "[CLS] a [SEP]" and "[CLS] a [SEP] b [SEP]"
+ * of BERT, "<s> a </s>" and "<s> a </s></s> b </s>" of RoBERTa, as the file says. Where there is
+ * not room enough the ends of the texts are left out, of the longer one first.
+ *
+ * e        once it has grown nothing is allocated
+ * b        NULL: one text
+ * flags    TOKENIZER_SPECIAL or 0
+ * max      tokens there is room for, those of the frame among them
+ * ids      [max]
+ * types    [max]: which of the texts a token belongs to; NULL: not wanted
+ * cost     in the length of the texts, whatever max is; of WordPiece only of what is kept
+ * source   "longest_first" of Hugging Face's tokenizers; more tokens of a text than there is room
+ *          for are not counted, so of two such texts each has half
+ */
+struct tokenizer_framed tokenizer_frame(const struct tokenizer *t, struct encoding *e, struct str a,
+        const struct str *b, unsigned flags, int max, int32_t *ids, int32_t *types);
 
 /*
  * The bytes of one token as they appear in text; empty for special tokens and ids out of range. Of

@@ -89,7 +89,7 @@ static bool load_frame(struct tokenizer *t, const struct gguf *file, bool bos, s
 	if (!load_flag(file, "tokenizer.ggml.add_bos_token", bos, &add, err))
 		return false;
 	if (add && t->bos != NO_ID)
-		t->before.ids[t->before.n++] = t->bos;
+		t->one.before = t->two.before = (struct frame){ { t->bos }, { 0 }, 1 };
 	return true;
 }
 
@@ -303,22 +303,6 @@ static bool load_bpe(struct tokenizer *t, const struct gguf *file, struct err *e
 
 /* ---- WordPiece ---- */
 
-/* Source: the normalizer of uncased BERT models, which is the only one that GGUF has. */
-static void add_bert_steps(struct tokenizer *t)
-{
-	normalizer_add(&t->normalizer, NORMALIZE_CLEAN);
-	normalizer_add(&t->normalizer, NORMALIZE_CHINESE);
-	normalizer_add(&t->normalizer, NORMALIZE_FORM)->form = CHAR_NFD;
-	normalizer_add(&t->normalizer, NORMALIZE_DROP)->drop = char_is_nonspacing;
-	normalizer_add(&t->normalizer, NORMALIZE_LOWER);
-	struct pretokenize_step *spaces = pretokenizer_add(&t->pretokenizer, PRETOKENIZE_SPLIT);
-	spaces->pattern = pattern_of_kind(char_is_space, &t->run);
-	spaces->behavior = SPLIT_REMOVED;
-	struct pretokenize_step *marks = pretokenizer_add(&t->pretokenizer, PRETOKENIZE_SPLIT);
-	marks->pattern = pattern_of_kind(char_is_punctuation, &t->run);
-	marks->behavior = SPLIT_ISOLATED;
-}
-
 static bool load_wordpiece(struct tokenizer *t, const struct gguf *file, struct err *err)
 {
 	int32_t end = NO_ID;
@@ -327,10 +311,12 @@ static bool load_wordpiece(struct tokenizer *t, const struct gguf *file, struct 
 	        !load_frame(t, file, true, err) ||
 	        !load_id(file, "tokenizer.ggml.seperator_token_id", t->n, &end, err))
 		return false;
-	if (end != NO_ID)
-		t->after.ids[t->after.n++] = end;
+	if (end != NO_ID) {
+		t->one.after = t->two.between = (struct frame){ { end }, { 0 }, 1 };
+		t->two.after = (struct frame){ { end }, { 1 }, 1 };
+	}
 	add_tokens(t, true);
-	add_bert_steps(t);
+	tokenizer_add_bert_steps(t);
 	/* Here it is the first piece of a word that is marked, and the others are not. */
 	t->wordpiece = (struct wordpiece){ .first = SPACE_MARK, .chars_max = 100 };
 	for (int32_t id = 0; id < t->n; id++) {
@@ -372,6 +358,7 @@ static bool load(struct tokenizer *t, const struct gguf *file, struct err *err)
 bool tokenizer_open(const struct gguf *file, struct tokenizer **ret_tokenizer, struct err *err)
 {
 	struct tokenizer *t = tokenizer_new();
+	t->two.type_b = 1;
 	if (!load(t, file, err)) {
 		tokenizer_close(t);
 		return false;

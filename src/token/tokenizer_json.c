@@ -124,70 +124,6 @@ static void read_added(struct tokenizer *t, const json_t *all, const json_t *voc
 	buf_release(&room[1]);
 }
 
-/* ---- what a text is framed with ---- */
-
-static bool add_to_frame(
-        struct tokenizer *t, struct frame *frame, const json_t *id, struct err *err)
-{
-	if (!json_is_integer(id) || json_integer_value(id) < 0 || json_integer_value(id) >= t->n ||
-	        frame->n == N_FRAME_MAX)
-		return err_set(err, ERR_INPUT,
-		        _("the post-processor adds a token that is none, or too many"));
-	frame->ids[frame->n++] = (int32_t)json_integer_value(id);
-	return true;
-}
-
-static bool read_template(struct tokenizer *t, const json_t *part, struct err *err)
-{
-	const json_t *tokens = json_object_get(part, "special_tokens");
-	struct frame *frame = &t->before;
-	size_t i, k;
-	json_t *piece, *id;
-	json_array_foreach(json_object_get(part, "single"), i, piece)
-	{
-		struct str name = json_part_text(json_object_get(piece, "SpecialToken"), "id");
-		if (!name.s) {
-			frame = &t->after; /* behind the text */
-			continue;
-		}
-		json_array_foreach(
-		        json_object_get(json_object_getn(tokens, name.s, name.len), "ids"), k, id)
-		{
-			if (!add_to_frame(t, frame, id, err))
-				return false;
-		}
-	}
-	return true;
-}
-
-/* "cls" and "sep", each as ["<s>", 0]. */
-static bool read_pair(struct tokenizer *t, const json_t *part, struct err *err)
-{
-	const json_t *first = json_array_get(json_object_get(part, "cls"), 1);
-	const json_t *last = json_array_get(json_object_get(part, "sep"), 1);
-	return add_to_frame(t, &t->before, first, err) && add_to_frame(t, &t->after, last, err);
-}
-
-static bool read_nothing(struct tokenizer *t, const json_t *part, struct err *err)
-{
-	(void)t, (void)part, (void)err;
-	return true;
-}
-
-static const struct json_part_row processors[] = {
-	{ "TemplateProcessing", read_template },
-	{ "BertProcessing", read_pair },
-	{ "RobertaProcessing", read_pair },
-	{ "ByteLevel", read_nothing },
-};
-
-static const struct json_part_kind processor_kind = {
-	.list = "processors",
-	.unsupported = N_("the post-processor '%s' is not supported"),
-	.rows = processors,
-	.n_rows = ARRAY_LEN(processors),
-};
-
 /* ---- all of it ---- */
 
 /* One more than the greatest id; wrong ids are found later. */
@@ -245,10 +181,20 @@ static bool load(struct tokenizer *t, const json_t *all, struct err *err)
 	read_added(t, added, json_object_get(model, "vocab"), false);
 	read_added(t, added, json_object_get(model, "vocab"), true);
 	t->adds_space = t->adds_space || prepends_space(t);
-	if (!json_part_read(
-	            t, &processor_kind, json_object_get(all, "post_processor"), 0, NULL, err))
+	if (!json_framing_read(t, json_object_get(all, "post_processor"), err))
 		return false;
-	t->bos = t->before.n > 0 ? t->before.ids[0] : NO_ID;
+	t->bos = t->one.before.n > 0 ? t->one.before.ids[0] : NO_ID;
+	return true;
+}
+
+bool tokenizer_open_parts(const json_t *all, struct tokenizer **ret_tokenizer, struct err *err)
+{
+	struct tokenizer *t = tokenizer_new();
+	if (!load(t, all, err)) {
+		tokenizer_close(t);
+		return false;
+	}
+	*ret_tokenizer = t;
 	return true;
 }
 
@@ -259,13 +205,7 @@ bool tokenizer_open_json(struct str json, struct tokenizer **ret_tokenizer, stru
 	if (!all)
 		return err_set(err, ERR_INPUT, _("it is neither GGUF nor JSON: line %d: %s"),
 		        e.line, e.text);
-	struct tokenizer *t = tokenizer_new();
-	bool ok = load(t, all, err);
+	bool ok = tokenizer_open_parts(all, ret_tokenizer, err);
 	json_decref(all);
-	if (!ok) {
-		tokenizer_close(t);
-		return false;
-	}
-	*ret_tokenizer = t;
-	return true;
+	return ok;
 }

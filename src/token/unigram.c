@@ -11,13 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The best way to get to a place of the text. */
-struct unigram_cell {
-	double score;
-	int32_t id;     /* of the last piece */
-	uint32_t start; /* of the last piece; the text's end + 1: no way yet */
-};
-
 static void offer(
         struct unigram_cell *cell, uint32_t start, double score, int32_t id, uint32_t none)
 {
