@@ -34,6 +34,8 @@ struct worker {
 struct pool {
 	int n_threads;
 	int spin_us;
+	void (*enter)(void *ctx), (*leave)(void *ctx);
+	void *gate_ctx;
 	int *cpus;
 	int n_cpus;
 	pthread_t caller; /* who was put on cpus[0] */
@@ -127,6 +129,15 @@ static void wait_for_tiles(struct pool *p)
 	atomic_store(&p->caller_sleeps, false);
 }
 
+static void do_tile(const struct pool *p, int i_tile, int i_thread)
+{
+	if (p->enter)
+		p->enter(p->gate_ctx);
+	p->job.fn(p->job.ctx, i_tile, i_thread);
+	if (p->leave)
+		p->leave(p->gate_ctx);
+}
+
 static void do_tiles(struct pool *p, int i_thread)
 {
 	int n = atomic_load_explicit(&p->n_free, memory_order_relaxed);
@@ -134,7 +145,7 @@ static void do_tiles(struct pool *p, int i_thread)
 		if (!atomic_compare_exchange_weak_explicit(
 		            &p->n_free, &n, n - 1, memory_order_acquire, memory_order_relaxed))
 			continue;
-		p->job.fn(p->job.ctx, p->job.n_tiles - n, i_thread);
+		do_tile(p, p->job.n_tiles - n, i_thread);
 		if (atomic_fetch_sub(&p->n_left, 1) == 1 && atomic_load(&p->caller_sleeps))
 			futex_wake(&p->n_left, 1);
 		n = atomic_load_explicit(&p->n_free, memory_order_relaxed);
@@ -190,6 +201,9 @@ static bool start_workers(struct pool *p, int n, struct err *err)
 static bool fill(struct pool *p, const struct pool_options *o, int n)
 {
 	p->spin_us = o->spin_us;
+	p->enter = o->enter;
+	p->leave = o->leave;
+	p->gate_ctx = o->ctx;
 	p->workers = calloc((size_t)n, sizeof(*p->workers));
 	if (o->cpus && o->n_cpus > 0) {
 		p->n_cpus = o->n_cpus;
@@ -251,13 +265,13 @@ static void place_caller(struct pool *p)
 void pool_run(struct pool *p, int n_tiles, pool_fn *fn, void *ctx)
 {
 	place_caller(p);
-	if (n_tiles <= 1 || p->n_threads == 1) {
-		for (int i = 0; i < n_tiles; i++)
-			fn(ctx, i, 0);
-		return;
-	}
 	p->job.fn = fn;
 	p->job.ctx = ctx;
+	if (n_tiles <= 1 || p->n_threads == 1) {
+		for (int i = 0; i < n_tiles; i++)
+			do_tile(p, i, 0);
+		return;
+	}
 	p->job.n_tiles = n_tiles;
 	atomic_store_explicit(&p->n_left, n_tiles, memory_order_relaxed);
 	atomic_store_explicit(&p->n_free, n_tiles, memory_order_release);

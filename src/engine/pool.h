@@ -24,6 +24,9 @@ struct pool_options {
 	const int *cpus; /* [n_cpus]: thread i runs on cpus[i % n_cpus] only; NULL: anywhere */
 	int n_cpus;
 	int spin_us; /* before a waiting thread sleeps; -1: never sleeps */
+	/* Around each tile, in the thread that has it; NULL: nothing. For what stops threads. */
+	void (*enter)(void *ctx), (*leave)(void *ctx);
+	void *ctx;
 };
 
 typedef void pool_fn(void *ctx, int i_tile, int i_thread);

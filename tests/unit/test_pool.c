@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "tap.h"
 
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -173,6 +174,53 @@ static void a_busy_neighbour_costs_no_more_than_its_share(void)
 	pool_close(pool);
 }
 
+struct gate {
+	pthread_mutex_t lock;
+	int n_entered, n_left, n_inside; /* under the lock */
+	bool wrong;
+};
+
+static void enter_gate(void *ctx)
+{
+	struct gate *g = ctx;
+	pthread_mutex_lock(&g->lock);
+	g->n_entered++;
+	g->n_inside++;
+}
+
+static void leave_gate(void *ctx)
+{
+	struct gate *g = ctx;
+	g->n_inside--;
+	g->n_left++;
+	pthread_mutex_unlock(&g->lock);
+}
+
+static void look_inside(void *ctx, int i_tile, int i_thread)
+{
+	struct gate *g = ctx;
+	(void)i_tile;
+	(void)i_thread;
+	g->wrong |= g->n_inside != 1;
+}
+
+static void a_gate_is_passed_around_every_tile(void)
+{
+	for (int n_threads = 1; n_threads <= 3; n_threads++) {
+		struct gate g = { .lock = PTHREAD_MUTEX_INITIALIZER };
+		struct pool *pool = pool_of((struct pool_options){ .n_threads = n_threads,
+		        .enter = enter_gate,
+		        .leave = leave_gate,
+		        .ctx = &g });
+		for (int n = 0; n < 20; n++)
+			pool_run(pool, n, look_inside, &g);
+		CHECK_INT(g.n_entered, 190);
+		CHECK_INT(g.n_left, 190);
+		CHECK(!g.wrong);
+		pool_close(pool);
+	}
+}
+
 int main(void)
 {
 	TAP_RUN(every_tile_is_done_once);
@@ -180,5 +228,6 @@ int main(void)
 	TAP_RUN(without_a_number_there_is_a_thread_for_each_cpu_of_the_mask);
 	TAP_RUN(waiting_threads_sleep);
 	TAP_RUN(a_busy_neighbour_costs_no_more_than_its_share);
+	TAP_RUN(a_gate_is_passed_around_every_tile);
 	return tap_done();
 }
