@@ -14,6 +14,7 @@ void added_init(struct added *a, const struct added_token *tokens, int n, struct
 		vocab_add(&a->vocab, i);
 		a->begins[(unsigned char)tokens[i].text.s[0]] = true;
 		there[tokens[i].text.len] = true;
+		a->any_plain = a->any_plain || !tokens[i].special;
 	}
 	for (size_t length = ADDED_BYTES_MAX; length > 0; length--)
 		if (there[length])
@@ -75,7 +76,9 @@ static void take_blanks(
 bool added_next(const struct added *a, struct str text, size_t from, bool special,
         const struct added_token **ret, size_t *ret_start, size_t *ret_end)
 {
-	for (size_t at = from; a->n_lengths > 0 && at < text.len; at++) {
+	if (a->n_lengths == 0 || (!special && !a->any_plain))
+		return false;
+	for (size_t at = from; at < text.len; at++) {
 		if (!a->begins[(unsigned char)text.s[at]])
 			continue;
 		const struct added_token *token =

@@ -34,6 +34,7 @@ struct added {
 	bool begins[256];                      /* bytes that one begins with */
 	uint16_t lengths[ADDED_BYTES_MAX + 1]; /* that there are, the longest first */
 	size_t n_lengths;
+	bool any_plain; /* one that is not special */
 };
 
 /* The tokens are kept, not copied. */

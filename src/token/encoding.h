@@ -28,7 +28,10 @@ struct encoding {
 	struct match_scan scan;
 	struct parts parts;
 	struct buf normal[2];
-	struct buf key; /* of a piece that is put together to be looked up */
+	struct buf key;   /* of a piece that is put together to be looked up */
+	struct buf word;  /* that is put together from the characters of a text */
+	uint64_t *hashes; /* of all beginnings of a word; [n_hashes] */
+	size_t n_hashes;
 	struct unigram_cell *cells;
 	size_t n_cells;
 };

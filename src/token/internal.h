@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "token/added.h"
+#include "token/bert_cut.h"
 #include "token/bpe.h"
 #include "token/encoding.h"
 #include "token/framing.h"
@@ -41,12 +42,14 @@ struct tokenizer {
 	struct added added[2]; /* looked for before and after normalizing */
 	struct normalizer normalizer;
 	struct pretokenizer pretokenizer;
+	bert_table bert; /* instead of both, where they do what BERT's do; else NULL */
 	struct pattern *patterns;
 	method_encode *encode;
 	struct bpe bpe;
 	struct wordpiece {
 		struct str first, later; /* put before the first piece of a part and the others */
-		int chars_max;           /* a longer part is unknown */
+		uint64_t first_hash, later_hash;
+		int chars_max; /* a longer part is unknown */
 	} wordpiece;
 	struct unigram {
 		double unknown_score;
@@ -59,12 +62,21 @@ method_encode bpe_encode;
 method_encode wordpiece_encode;
 method_encode unigram_encode;
 
+void wordpiece_finish(struct tokenizer *t);
+
 /* A tokenizer without anything; tokenizer_close frees it. */
 struct tokenizer *tokenizer_new(void);
 
 /* Appends the tokens of a text, at least up to e->n_max of them. */
 void tokenizer_encode_into(
         const struct tokenizer *t, struct str text, bool special, struct encoding *e);
+
+/* The same for text without added tokens, by normalizer and pre-tokenizer step by step. */
+void tokenizer_encode_steps(
+        const struct tokenizer *t, struct str text, bool at_start, struct encoding *e);
+
+/* Makes what encoding needs besides, once everything else is there. */
+void tokenizer_finish(struct tokenizer *t);
 
 /* Room for n pieces, which is within the limits; ERR_INPUT when not. */
 bool tokenizer_take_pieces(struct tokenizer *t, uint64_t n, struct err *err) NODISCARD;

@@ -49,5 +49,6 @@ struct tokenizer *tokenizer_synthetic(int n_vocab)
 	framing_bert(t, cls, sep);
 	t->bos = cls;
 	t->encode = synthetic_encode;
+	tokenizer_finish(t);
 	return t;
 }

@@ -110,6 +110,15 @@ void tokenizer_add_bert_steps(struct tokenizer *t)
 	marks->behavior = SPLIT_ISOLATED;
 }
 
+void tokenizer_finish(struct tokenizer *t)
+{
+	/* Added tokens of a normalized text are looked for in all of it. */
+	if (t->added[1].n_lengths == 0)
+		t->bert = bert_cut_table(&t->normalizer, &t->pretokenizer);
+	if (t->encode == wordpiece_encode)
+		wordpiece_finish(t);
+}
+
 bool tokenizer_open_file(const char *path, struct tokenizer **ret_tokenizer, struct err *err)
 {
 	char magic[4] = "";
@@ -150,6 +159,8 @@ void encoding_release(struct encoding *e)
 	buf_release(&e->normal[0]);
 	buf_release(&e->normal[1]);
 	buf_release(&e->key);
+	buf_release(&e->word);
+	free(e->hashes);
 	free(e->cells);
 }
 
@@ -170,7 +181,7 @@ void encoding_free(struct encoding *e)
 void encoding_trim(struct encoding *e)
 {
 	size_t bytes = e->cap * sizeof(*e->ids) + e->normal[0].cap + e->normal[1].cap +
-	               e->parts.text.cap + e->parts.other_text.cap + e->key.cap +
+	               e->parts.text.cap + e->parts.other_text.cap + e->key.cap + e->word.cap +
 	               e->n_cells * sizeof(*e->cells) +
 	               (e->parts.list.cap + e->parts.other.cap + e->parts.segments.cap) *
 	                       sizeof(struct part);
@@ -191,6 +202,13 @@ static void encode_parts(
 	}
 }
 
+void tokenizer_encode_steps(
+        const struct tokenizer *t, struct str text, bool at_start, struct encoding *e)
+{
+	if (text.len > 0)
+		encode_parts(t, normalize(&t->normalizer, text, &e->scan, e->normal), at_start, e);
+}
+
 /* Text between the added tokens of a stage, of which there are two: as it came, and normalized. */
 static void encode_stage(const struct tokenizer *t, struct str text, int stage, bool at_start,
         bool special, struct encoding *e);
@@ -200,7 +218,9 @@ static void encode_between(const struct tokenizer *t, struct str text, int stage
 {
 	if (text.len == 0 || encoding_is_full(e))
 		return;
-	if (stage == 0)
+	if (stage == 0 && t->bert)
+		bert_cut(t, t->bert, text, e);
+	else if (stage == 0)
 		encode_stage(t, normalize(&t->normalizer, text, &e->scan, e->normal), 1, at_start,
 		        special, e);
 	else

@@ -363,6 +363,7 @@ bool tokenizer_open(const struct gguf *file, struct tokenizer **ret_tokenizer, s
 		tokenizer_close(t);
 		return false;
 	}
+	tokenizer_finish(t);
 	*ret_tokenizer = t;
 	return true;
 }

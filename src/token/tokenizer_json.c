@@ -194,6 +194,7 @@ bool tokenizer_open_parts(const json_t *all, struct tokenizer **ret_tokenizer, s
 		tokenizer_close(t);
 		return false;
 	}
+	tokenizer_finish(t);
 	*ret_tokenizer = t;
 	return true;
 }

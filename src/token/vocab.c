@@ -7,7 +7,7 @@ void vocab_init(struct vocab *v, const struct piece *pieces, int n, struct arena
 	*v = (struct vocab){ .pieces = pieces, .n_slots = 2 };
 	while (v->n_slots < 2 * (size_t)n)
 		v->n_slots *= 2;
-	v->slots = arena_new_n(run, int32_t, v->n_slots);
+	v->slots = arena_new_n(run, struct vocab_slot, v->n_slots);
 	memset(v->slots, 0xFF, v->n_slots * sizeof(*v->slots));
 }
 
@@ -19,11 +19,18 @@ static uint64_t hash_of(struct str key)
 	return hash;
 }
 
+static uint32_t tag_of(uint64_t hash)
+{
+	return (uint32_t)(hash >> 32);
+}
+
 /* The slot that holds the key, or the empty one where it belongs. */
-static int32_t *find_slot(const struct vocab *v, uint64_t hash, struct str key)
+static struct vocab_slot *find_slot(const struct vocab *v, uint64_t hash, struct str key)
 {
 	size_t i = (hash ^ hash >> 32) & (v->n_slots - 1);
-	while (v->slots[i] != NO_ID && !str_eq(v->pieces[v->slots[i]].key, key))
+	uint32_t tag = tag_of(hash);
+	while (v->slots[i].id != NO_ID &&
+	        (v->slots[i].tag != tag || !str_eq(v->pieces[v->slots[i].id].key, key)))
 		i = (i + 1) & (v->n_slots - 1);
 	return &v->slots[i];
 }
@@ -33,20 +40,21 @@ void vocab_add(struct vocab *v, int32_t id)
 	struct str key = v->pieces[id].key;
 	if (key.len == 0)
 		return;
-	int32_t *slot = find_slot(v, hash_of(key), key);
-	if (*slot == NO_ID)
-		*slot = id;
+	uint64_t hash = hash_of(key);
+	struct vocab_slot *slot = find_slot(v, hash, key);
+	if (slot->id == NO_ID)
+		*slot = (struct vocab_slot){ id, tag_of(hash) };
 	if (key.len > v->key_bytes_max)
 		v->key_bytes_max = key.len;
 }
 
 int32_t vocab_find_hashed(const struct vocab *v, uint64_t hash, struct str key)
 {
-	return key.len <= v->key_bytes_max ? *find_slot(v, hash, key) : NO_ID;
+	return key.len <= v->key_bytes_max ? find_slot(v, hash, key)->id : NO_ID;
 }
 
 int32_t vocab_find(const struct vocab *v, struct str key)
 {
 	/* Longer ones need not be hashed. */
-	return key.len <= v->key_bytes_max ? *find_slot(v, hash_of(key), key) : NO_ID;
+	return key.len <= v->key_bytes_max ? find_slot(v, hash_of(key), key)->id : NO_ID;
 }

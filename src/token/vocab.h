@@ -32,9 +32,16 @@ struct piece {
 	enum piece_type type;
 };
 
+/* The tag is of the key's hash: most keys that are not there are told without looking at a piece.
+ */
+struct vocab_slot {
+	int32_t id; /* or NO_ID */
+	uint32_t tag;
+};
+
 struct vocab {
 	const struct piece *pieces;
-	int32_t *slots; /* ids, or NO_ID */
+	struct vocab_slot *slots;
 	size_t n_slots; /* a power of two */
 	size_t key_bytes_max;
 };

@@ -7,32 +7,13 @@
 
 #include "base/utf8.h"
 
-/* The longest piece at the start of rest; *ret_n its bytes of the text. */
-static int32_t longest(const struct tokenizer *t, struct str rest, struct str before,
-        struct encoding *e, size_t *ret_n)
-{
-	size_t n = rest.len;
-	if (n > t->vocab.key_bytes_max)
-		n = t->vocab.key_bytes_max;
-	buf_clear(&e->key);
-	buf_add(&e->key, before);
-	buf_add(&e->key, (struct str){ rest.s, n });
-	for (; n > 0; n--) {
-		/* A character is not cut. */
-		if (n < rest.len && (rest.s[n] & 0xC0) == 0x80)
-			continue;
-		int32_t id = vocab_find(&t->vocab, (struct str){ e->key.s, before.len + n });
-		if (id != NO_ID) {
-			*ret_n = n;
-			return id;
-		}
-	}
-	return NO_ID;
-}
+#include <string.h>
 
 static bool is_too_long(const struct tokenizer *t, struct str part)
 {
 	int n = 0;
+	if (part.len <= (size_t)t->wordpiece.chars_max)
+		return false;
 	for (size_t i = 0; i < part.len && n <= t->wordpiece.chars_max; n++) {
 		int step = utf8_char(part.s + i, part.len - i);
 		i += step > 0 ? (size_t)step : 1;
@@ -40,21 +21,82 @@ static bool is_too_long(const struct tokenizer *t, struct str part)
 	return n > t->wordpiece.chars_max;
 }
 
+static uint64_t hash_of(struct str text)
+{
+	uint64_t hash = vocab_hash_of_nothing();
+	for (size_t i = 0; i < text.len; i++)
+		hash = vocab_hash_byte(hash, text.s[i]);
+	return hash;
+}
+
+void wordpiece_finish(struct tokenizer *t)
+{
+	t->wordpiece.first_hash = hash_of(t->wordpiece.first);
+	t->wordpiece.later_hash = hash_of(t->wordpiece.later);
+}
+
+/*
+ * The longest piece at the start of rest, before which there is room for what is put before it.
+ *
+ * hash     of that
+ * ret_n    bytes of rest
+ */
+static int32_t longest(const struct tokenizer *t, struct str before, uint64_t hash, char *rest,
+        size_t n, uint64_t *hashes, size_t *ret_n)
+{
+	char *key = rest - before.len;
+	size_t n_max = t->vocab.key_bytes_max;
+	n_max = n_max > before.len ? n_max - before.len : 0;
+	if (n < n_max)
+		n_max = n;
+	memcpy(key, before.s, before.len);
+	for (size_t i = 0; i < n_max; i++)
+		hashes[i] = hash = vocab_hash_byte(hash, rest[i]);
+	for (; n_max > 0; n_max--) {
+		/* A character is not cut. */
+		if (n_max < n && (rest[n_max] & 0xC0) == 0x80)
+			continue;
+		int32_t id = vocab_find_hashed(
+		        &t->vocab, hashes[n_max - 1], (struct str){ key, before.len + n_max });
+		if (id != NO_ID) {
+			*ret_n = n_max;
+			return id;
+		}
+	}
+	return NO_ID;
+}
+
+/* A copy of the part with room in front, into which what is put before a piece is written over the
+ * piece before. */
+static char *copy_part(const struct wordpiece *w, struct str part, struct encoding *e)
+{
+	size_t room = w->first.len > w->later.len ? w->first.len : w->later.len;
+	buf_clear(&e->key);
+	buf_reserve(&e->key, room + part.len + 1);
+	memcpy(e->key.s + room, part.s, part.len);
+	if (e->n_hashes < part.len) {
+		e->n_hashes = 2 * part.len;
+		e->hashes = mem_realloc(e->hashes, e->n_hashes * sizeof(*e->hashes));
+	}
+	return e->key.s + room;
+}
+
 void wordpiece_encode(const struct tokenizer *t, struct str part, struct encoding *e)
 {
-	size_t n_before = e->n;
+	const struct wordpiece *w = &t->wordpiece;
+	size_t n_before = e->n, at = 0;
 	bool known = !is_too_long(t, part);
-	for (struct str rest = part; known && rest.len > 0;) {
-		bool first = rest.s == part.s;
+	char *text = known ? copy_part(w, part, e) : NULL;
+	while (known && at < part.len) {
 		size_t n;
 		int32_t id =
-		        longest(t, rest, first ? t->wordpiece.first : t->wordpiece.later, e, &n);
+		        longest(t, at ? w->later : w->first, at ? w->later_hash : w->first_hash,
+		                text + at, part.len - at, e->hashes, &n);
 		known = id != NO_ID;
 		if (!known)
 			break;
 		encoding_add(e, id);
-		rest.s += n;
-		rest.len -= n;
+		at += n;
 	}
 	if (known)
 		return;
