@@ -28,8 +28,24 @@ struct encoder_session;
 
 enum encoder_pooling { ENCODER_POOL_MEAN, ENCODER_POOL_CLS };
 
+/*
+ * How far a precision is from float32: the least cosine of two embeddings, and the largest
+ * difference of a logit (0 without a head), of n seeded texts.
+ */
+struct encoder_check {
+	double cosine_min, logit_error_max;
+	int n;      /* 0: not checked */
+	int n_wide; /* layers kept in the next wider type because of it */
+};
+
 struct encoder_options {
 	enum dtype weights; /* F32, BF16 or S8 */
+	/*
+	 * Compare with float32 when the model is opened, and keep the layers wide, the worst first,
+	 * without which the least cosine is below 0.9995 (BF16) or 0.995 (S8). Takes the memory of
+	 * the weights in float32 for so long.
+	 */
+	bool check;
 	bool fuse;
 	bool huge_pages;
 	const enum encoder_pooling *pooling; /* NULL: what the folder says, else the mean */
@@ -48,6 +64,7 @@ struct encoder_info {
 	int64_t n_params, weight_bytes;
 	enum encoder_pooling pooling;
 	bool normalize; /* embeddings have length 1 */
+	struct encoder_check check;
 };
 
 /* A folder as Hugging Face lays it out. errors: ERR_INPUT that names the file and the part. */
@@ -69,7 +86,8 @@ struct encoder_batch {
 	int pad_to;                  /* 0: packed; else every sequence takes so many rows */
 };
 
-enum encoder_output { ENCODER_EMBEDDING, ENCODER_LOGITS };
+/* ENCODER_POOLED: what the classification head reads, as "pooler_output" elsewhere. */
+enum encoder_output { ENCODER_EMBEDDING, ENCODER_LOGITS, ENCODER_POOLED };
 
 /* rows_max: of a batch, padding among them. pool and profile (NULL: none) outlive the session. */
 bool encoder_session_open(const struct encoder *e, struct pool *pool, int rows_max,
@@ -77,7 +95,7 @@ bool encoder_session_open(const struct encoder *e, struct pool *pool, int rows_m
 void encoder_session_close(struct encoder_session *s);
 
 /*
- * out      [n, dim] or [n, n_labels]
+ * out      [n, dim], or [n, n_labels] of ENCODER_LOGITS
  * errors   ERR_INPUT: an id outside the vocabulary, too long, too many rows; ERR_SYSTEM: the
  *          computation gave values that are no numbers
  */
@@ -85,13 +103,10 @@ bool encoder_run(struct encoder_session *s, const struct encoder_batch *batch,
         enum encoder_output output, float *out, struct err *err) NODISCARD;
 
 /*
- * How far the encoder's precision is from float32: the same seeded texts through both.
- *
- * returns   the least cosine of two embeddings, and the largest difference of a logit
+ * The same seeded texts through both, of which the second is the same model in float32. Neither is
+ * changed; a session of each is opened for it.
  */
-struct encoder_check {
-	double cosine_min, logit_error_max;
-	int n;
-};
+bool encoder_compare(const struct encoder *e, const struct encoder *reference, struct pool *pool,
+        struct encoder_check *ret_check, struct err *err) NODISCARD;
 
 #endif

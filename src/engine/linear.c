@@ -233,3 +233,11 @@ void linear_run(
 	r.n_row_tiles = (x->rows + TILE_ROWS - 1) / TILE_ROWS;
 	pool_run(pool, r.n_row_tiles * l->n_blocks, run_tile, &r);
 }
+
+void linear_rows(const struct linear *l, const struct matrix *x, struct matrix *out)
+{
+	struct run r = { .l = l, .x = x, .out = out, .tile_rows = TILE_ROWS };
+	r.n_row_tiles = (x->rows + TILE_ROWS - 1) / TILE_ROWS;
+	for (int i = 0; i < r.n_row_tiles * l->n_blocks; i++)
+		run_tile(&r, i, 0);
+}

@@ -54,4 +54,7 @@ enum dtype linear_input_type(const struct linear *l);
 void linear_run(
         const struct linear *l, struct pool *pool, const struct matrix *x, struct matrix *out);
 
+/* The same from the calling thread alone, for a block of rows that it works on. */
+void linear_rows(const struct linear *l, const struct matrix *x, struct matrix *out);
+
 #endif

@@ -76,6 +76,19 @@ static void put_dims(FILE *f, const int64_t *dims)
 	fputc(']', f);
 }
 
+/* As PyTorch calls them. */
+static const char *type_name(enum dtype type)
+{
+	static const char *const names[] = {
+		[DTYPE_F32] = "float",
+		[DTYPE_BF16] = "c10::BFloat16",
+		[DTYPE_U8] = "unsigned char",
+		[DTYPE_S8] = "signed char",
+		[DTYPE_S32] = "int",
+	};
+	return names[type];
+}
+
 void profile_operator(
         struct profile *p, const char *name, int64_t start_ns, const struct profile_inputs *inputs)
 {
@@ -90,7 +103,7 @@ void profile_operator(
 	}
 	fputs("],\"Input type\":[", p->f);
 	for (int i = 0; i < n; i++)
-		fputs(i ? ",\"float\"" : "\"float\"", p->f);
+		fprintf(p->f, "%s\"%s\"", i ? "," : "", type_name(inputs->types[i]));
 	fputs("]}}", p->f);
 }
 

@@ -11,6 +11,7 @@
 #include "base/attr.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "engine/dtype.h"
 
 #include <stdint.h>
 
@@ -18,9 +19,10 @@ struct profile;
 
 enum { PROFILE_INPUTS = 2, PROFILE_DIMS = 3 };
 
-/* The shapes of what an operator reads, slowest index first; a shape ends at its first 0. */
+/* What an operator reads: shapes, slowest index first; a shape ends at its first 0. */
 struct profile_inputs {
 	int64_t dims[PROFILE_INPUTS][PROFILE_DIMS];
+	enum dtype types[PROFILE_INPUTS]; /* nothing said: float32 */
 };
 
 /* An existing file is replaced. */
@@ -33,10 +35,10 @@ static inline int64_t profile_start(const struct profile *p)
 	return p ? clock_now_ns() : 0;
 }
 
-/* An operator that began at profile_start and ends now. Inputs are float32. */
+/* An operator that began at profile_start and ends now. */
 void profile_operator(
         struct profile *p, const char *name, int64_t start_ns, const struct profile_inputs *inputs);
-/* A step of the model over so many tokens: "prefill" or "decode". */
+/* A step of the model over so many tokens: "prefill", "decode" or "encode". */
 void profile_step(struct profile *p, const char *name, int n_tokens, int64_t start_ns);
 
 #endif

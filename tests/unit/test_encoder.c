@@ -1,0 +1,392 @@
+#include "engine/encoder.h"
+
+#include "base/rng.h"
+#include "base/str.h"
+#include "engine/encoder_parts.h"
+#include "tap.h"
+
+#include <jansson.h>
+#include <sys/stat.h>
+
+/* Float32 in another order of sums; the references have six or seven decimals. */
+static const double LOGIT_TOLERANCE = 1e-4;
+/* Packed or padded, together or alone, fused or not: the same products in another order. */
+static const double ROUNDING = 2e-5;
+
+enum { VALUES_MAX = 1 << 16, TEXTS_MAX = 64 };
+
+static struct pool *pool;
+
+static const struct encoder_options f32_fused = { .weights = DTYPE_F32, .fuse = true, .node = -1 };
+
+/* A folder of the shared models; NULL skips the test. */
+static const char *model_folder(const char *name)
+{
+	static char path[4096];
+	char file[256];
+	snprintf(file, sizeof(file), "data/models/%s/reference.json", name);
+	const char *found = tap_shared(file);
+	if (!found) {
+		tap_skip("the shared models are not here");
+		return NULL;
+	}
+	snprintf(path, sizeof(path), "%.*s", (int)(strrchr(found, '/') - found), found);
+	return path;
+}
+
+struct model {
+	struct encoder *e;
+	struct encoder_session *s;
+	struct encoder_info info;
+};
+
+static bool begin(struct model *m, bool ok, const struct err *err, int rows_max)
+{
+	struct err session_err;
+	if (!CHECK(ok)) {
+		printf("#   %s\n", err->text);
+		return false;
+	}
+	m->info = encoder_info(m->e);
+	return CHECK(encoder_session_open(m->e, pool, rows_max, NULL, &m->s, &session_err));
+}
+
+static bool open_folder(
+        struct model *m, const char *name, const struct encoder_options *options, int rows_max)
+{
+	struct err err;
+	const char *path = model_folder(name);
+	return path && begin(m, encoder_open(path, options, &m->e, &err), &err, rows_max);
+}
+
+static bool open_shape(
+        struct model *m, const char *shape, const struct encoder_options *options, int rows_max)
+{
+	struct err err;
+	bool ok = encoder_open_synthetic(shape, options, &m->e, &err);
+	return begin(m, ok, &err, rows_max);
+}
+
+static void close_model(struct model *m)
+{
+	encoder_session_close(m->s);
+	encoder_close(m->e);
+	*m = (struct model){ 0 };
+}
+
+/* ---- texts ---- */
+
+struct texts {
+	int n;
+	const int32_t *ids[TEXTS_MAX], *types[TEXTS_MAX];
+	int lengths[TEXTS_MAX];
+};
+
+static void add_text(struct texts *t, int length, int n_vocab, int n_types, struct rng *rng)
+{
+	int32_t *ids = malloc((size_t)length * sizeof(*ids));
+	int32_t *types = malloc((size_t)length * sizeof(*types));
+	for (int i = 0; i < length; i++) {
+		ids[i] = (int32_t)rng_below(rng, (uint64_t)n_vocab);
+		types[i] = n_types > 1 && i > length / 2;
+	}
+	t->ids[t->n] = ids;
+	t->types[t->n] = types;
+	t->lengths[t->n++] = length;
+}
+
+static void make_texts(struct texts *t, const struct encoder_info *info)
+{
+	static const int lengths[] = { 7, 1, 40, 33, 2, 19, 64, 5 };
+	struct rng rng;
+	rng_init(&rng, 3);
+	*t = (struct texts){ 0 };
+	for (size_t i = 0; i < ARRAY_LEN(lengths); i++)
+		add_text(t, lengths[i], info->n_vocab, 2, &rng);
+}
+
+static void free_texts(struct texts *t)
+{
+	for (int i = 0; i < t->n; i++) {
+		free((void *)t->ids[i]);
+		free((void *)t->types[i]);
+	}
+}
+
+static bool run(struct model *m, const struct texts *t, int first, int n, int pad_to,
+        enum encoder_output output, float *out)
+{
+	struct err err;
+	const struct encoder_batch batch = { .n = n,
+		.ids = t->ids + first,
+		.types = t->types + first,
+		.lengths = t->lengths + first,
+		.pad_to = pad_to };
+	bool ok = CHECK(encoder_run(m->s, &batch, output, out, &err));
+	if (!ok)
+		printf("#   %s\n", err.text);
+	return ok;
+}
+
+static double cosine(const float *a, const float *b, int n)
+{
+	double ab = 0, aa = 0, bb = 0;
+	for (int i = 0; i < n; i++) {
+		ab += (double)a[i] * (double)b[i];
+		aa += (double)a[i] * (double)a[i];
+		bb += (double)b[i] * (double)b[i];
+	}
+	return ab / sqrt(aa * bb);
+}
+
+static double difference_max(const float *a, const float *b, int n)
+{
+	double max = 0;
+	for (int i = 0; i < n; i++) {
+		double d = fabs((double)a[i] - (double)b[i]);
+		max = d <= max ? max : d;
+	}
+	return max;
+}
+
+static double cosine_min(const float *a, const float *b, int n, int dim)
+{
+	double min = 1;
+	for (int i = 0; i < n; i++) {
+		double c = cosine(a + i * dim, b + i * dim, dim);
+		min = c >= min ? min : c;
+	}
+	return min;
+}
+
+/* ---- the references ---- */
+
+static void check_values(const json_t *want, const float *got, double tolerance)
+{
+	size_t i;
+	json_t *value;
+	json_array_foreach(want, i, value)
+	        CHECK_NEAR((double)got[i], json_number_value(value), tolerance);
+}
+
+static int read_ids(const json_t *row, int32_t *ids, size_t max)
+{
+	const json_t *list = json_object_get(row, "ids");
+	size_t n = json_array_size(list);
+	CHECK(n > 0 && n <= max);
+	for (size_t i = 0; i < n && i < max; i++)
+		ids[i] = (int32_t)json_integer_value(json_array_get(list, i));
+	return (int)n;
+}
+
+static void check_row(struct model *m, const json_t *row)
+{
+	int32_t ids[512];
+	float out[512];
+	const int length = read_ids(row, ids, ARRAY_LEN(ids));
+	struct texts t = { .n = 1, .ids = { ids }, .lengths = { length } };
+	const json_t *logits = json_object_get(row, "logits");
+	CHECK_INT(json_array_size(logits), m->info.n_labels);
+	if (run(m, &t, 0, 1, 0, ENCODER_LOGITS, out))
+		check_values(logits, out, LOGIT_TOLERANCE);
+	if (json_object_get(row, "pooled_first8") && run(m, &t, 0, 1, 0, ENCODER_POOLED, out))
+		check_values(json_object_get(row, "pooled_first8"), out, LOGIT_TOLERANCE);
+	if (json_object_get(row, "embedding_first16") &&
+	        run(m, &t, 0, 1, 0, ENCODER_EMBEDDING, out))
+		check_values(json_object_get(row, "embedding_first16"), out, LOGIT_TOLERANCE);
+}
+
+static json_t *load_reference(const char *name)
+{
+	char file[4096];
+	const char *folder = model_folder(name);
+	if (!folder)
+		return NULL;
+	snprintf(file, sizeof(file), "%s/reference.json", folder);
+	json_t *all = json_load_file(file, 0, NULL);
+	CHECK(all != NULL);
+	return all;
+}
+
+static void check_reference(const char *name, const struct encoder_options *options)
+{
+	size_t i;
+	json_t *row, *all = load_reference(name);
+	struct model m = { 0 };
+	if (!all || !open_folder(&m, name, options, 512))
+		return;
+	const json_t *cases = json_object_get(all, "cases");
+	CHECK(json_array_size(cases) >= 8);
+	json_array_foreach(cases, i, row) check_row(&m, row);
+	close_model(&m);
+	json_decref(all);
+}
+
+static void the_tickets_model_answers_as_its_reference(void)
+{
+	check_reference("tickets", &f32_fused);
+}
+
+static void the_sms_model_answers_as_its_reference(void)
+{
+	check_reference("bert-sms", &f32_fused);
+}
+
+static void operator_by_operator_the_answers_are_the_same(void)
+{
+	struct encoder_options options = f32_fused;
+	options.fuse = false;
+	check_reference("tickets", &options);
+}
+
+/* ---- batches ---- */
+
+/* Every text alone, packed together, padded together: the same embeddings. */
+static void check_batches(
+        const char *shape, const struct encoder_options *options, double tolerance)
+{
+	struct model m = { 0 };
+	struct texts t;
+	static float alone[VALUES_MAX], together[VALUES_MAX];
+	if (!open_shape(&m, shape, options, 1024))
+		return;
+	make_texts(&t, &m.info);
+	int n = t.n * m.info.dim;
+	for (int i = 0; i < t.n; i++)
+		run(&m, &t, i, 1, 0, ENCODER_EMBEDDING, alone + i * m.info.dim);
+	CHECK(cosine(alone, alone + 2 * m.info.dim, m.info.dim) < 0.999);
+	if (run(&m, &t, 0, t.n, 0, ENCODER_EMBEDDING, together))
+		CHECK(difference_max(alone, together, n) <= tolerance);
+	if (run(&m, &t, 0, t.n, 80, ENCODER_EMBEDDING, together))
+		CHECK(difference_max(alone, together, n) <= tolerance);
+	free_texts(&t);
+	close_model(&m);
+}
+
+static void a_batch_answers_as_its_texts_do_alone(void)
+{
+	struct encoder_options options = f32_fused;
+	check_batches("2x96/4/160/500/128", &options, ROUNDING);
+	options.fuse = false;
+	check_batches("2x96/4/160/500/128", &options, ROUNDING);
+	options = f32_fused;
+	options.weights = DTYPE_BF16;
+	check_batches("2x96/4/160/500/128", &options, 2e-3);
+	options.weights = DTYPE_S8;
+	check_batches("2x96/4/160/500/128", &options, 2e-3);
+}
+
+static void check_precision(const char *shape, enum dtype weights, bool fuse, double least)
+{
+	struct model wide = { 0 }, narrow = { 0 };
+	struct texts t;
+	static float want[VALUES_MAX], got[VALUES_MAX];
+	struct encoder_options options = f32_fused;
+	if (!open_shape(&wide, shape, &options, 1024))
+		return;
+	options.weights = weights;
+	options.fuse = fuse;
+	if (!open_shape(&narrow, shape, &options, 1024))
+		return;
+	make_texts(&t, &wide.info);
+	if (run(&wide, &t, 0, t.n, 0, ENCODER_EMBEDDING, want) &&
+	        run(&narrow, &t, 0, t.n, 0, ENCODER_EMBEDDING, got)) {
+		double cos = cosine_min(want, got, t.n, wide.info.dim);
+		printf("# %s %s: cosine at least %.6f\n", shape, dtype_name(weights), cos);
+		CHECK(cos >= least);
+	}
+	free_texts(&t);
+	close_model(&wide);
+	close_model(&narrow);
+}
+
+static void narrower_weights_stay_near_float32(void)
+{
+	static const char shape[] = "4x128/4/512/1000/128";
+	check_precision(shape, DTYPE_F32, false, 0.9999999);
+	check_precision(shape, DTYPE_BF16, true, 0.9995);
+	check_precision(shape, DTYPE_BF16, false, 0.9995);
+	check_precision(shape, DTYPE_S8, true, 0.995);
+	check_precision(shape, DTYPE_S8, false, 0.995);
+}
+
+/* ---- what is refused ---- */
+
+static void check_refused(struct model *m, const struct encoder_batch *b,
+        enum encoder_output output, enum err_kind kind, const char *part)
+{
+	struct err err = { 0 };
+	static float out[VALUES_MAX];
+	CHECK(!encoder_run(m->s, b, output, out, &err));
+	CHECK_INT(err.kind, kind);
+	if (!CHECK(strstr(err.text, part) != NULL))
+		printf("#   %s\n", err.text);
+}
+
+static void batches_that_cannot_be_are_refused(void)
+{
+	struct model m = { 0 };
+	int32_t good[] = { 1, 2, 3, 4 }, high[] = { 1, 500 }, low[] = { -1, 1 }, type[] = { 0, 2 };
+	const int32_t *lists[3] = { good, good, high }, *types[3] = { NULL, NULL, NULL };
+	int lengths[3] = { 4, 4, 2 };
+	struct encoder_batch b = { .n = 3, .ids = lists, .types = types, .lengths = lengths };
+	if (!open_shape(&m, "1x64/2/64/500/20", &f32_fused, 16))
+		return;
+	check_refused(&m, &b, ENCODER_EMBEDDING, ERR_INPUT, "500");
+	lists[2] = low;
+	check_refused(&m, &b, ENCODER_EMBEDDING, ERR_INPUT, "-1");
+	lists[2] = good;
+	types[2] = type;
+	check_refused(&m, &b, ENCODER_EMBEDDING, ERR_INPUT, "type 2");
+	types[2] = NULL;
+	lengths[2] = 21;
+	check_refused(&m, &b, ENCODER_EMBEDDING, ERR_INPUT, "1 to 20");
+	lengths[2] = 0;
+	check_refused(&m, &b, ENCODER_EMBEDDING, ERR_INPUT, "1 to 20");
+	lengths[2] = 4;
+	b.pad_to = 6;
+	check_refused(&m, &b, ENCODER_EMBEDDING, ERR_INPUT, "18 tokens");
+	b.pad_to = 3;
+	check_refused(&m, &b, ENCODER_EMBEDDING, ERR_INPUT, "padded to 3");
+	b.pad_to = 0;
+	check_refused(&m, &b, ENCODER_LOGITS, ERR_INPUT, "head");
+	b.n = 0;
+	check_refused(&m, &b, ENCODER_EMBEDDING, ERR_INPUT, "0 tokens");
+	close_model(&m);
+}
+
+static void values_that_are_no_numbers_are_an_error(void)
+{
+	for (int i = 0; i < 3; i++) {
+		static const enum dtype types[] = { DTYPE_F32, DTYPE_BF16, DTYPE_S8 };
+		struct model m = { 0 };
+		struct encoder_options options = f32_fused;
+		const int32_t ids[] = { 1, 2, 3 }, *list = ids;
+		const int length = 3;
+		struct encoder_batch b = { .n = 1, .ids = &list, .lengths = &length };
+		options.weights = types[i];
+		if (!open_shape(&m, "1x64/2/64/500/20", &options, 16))
+			return;
+		((float *)m.e->words)[2 * 64 + 5] = NAN;
+		check_refused(&m, &b, ENCODER_EMBEDDING, ERR_SYSTEM, "not a number");
+		((float *)m.e->words)[2 * 64 + 5] = INFINITY;
+		check_refused(&m, &b, ENCODER_EMBEDDING, ERR_SYSTEM, "not a number");
+		close_model(&m);
+	}
+}
+
+int main(void)
+{
+	struct err err;
+	if (!pool_open(&(struct pool_options){ .n_threads = 2 }, &pool, &err))
+		return 1;
+	TAP_RUN(the_tickets_model_answers_as_its_reference);
+	TAP_RUN(the_sms_model_answers_as_its_reference);
+	TAP_RUN(operator_by_operator_the_answers_are_the_same);
+	TAP_RUN(a_batch_answers_as_its_texts_do_alone);
+	TAP_RUN(narrower_weights_stay_near_float32);
+	TAP_RUN(batches_that_cannot_be_are_refused);
+	TAP_RUN(values_that_are_no_numbers_are_an_error);
+	pool_close(pool);
+	return tap_done();
+}
