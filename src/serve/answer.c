@@ -9,14 +9,37 @@ static const struct {
 } objects[] = {
 	[API_COMPLETIONS] = { "text_completion", "text_completion" },
 	[API_CHAT] = { "chat.completion", "chat.completion.chunk" },
-	[API_EMBEDDINGS] = { "list", NULL },
 };
 
-void answer_error(struct buf *out, const struct api_error *error)
+/* What TEI calls a status. */
+static const char *tei_type(int status)
+{
+	static const struct {
+		int status;
+		const char *type;
+	} types[] = {
+		{ 429, "Overloaded" },
+		{ 500, "Backend" },
+		{ 503, "Unhealthy" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (types[i].status == status)
+			return types[i].type;
+	return "Validation";
+}
+
+void answer_error(struct buf *out, const struct api_error *error, enum api_family family)
 {
 	struct json j;
 	json_init(&j, out, false);
 	json_object_open(&j);
+	if (family != API_OPENAI) {
+		json_put_string(&j, "error", error->message);
+		if (family == API_TEI)
+			json_put_string(&j, "error_type", tei_type(error->status));
+		json_object_close(&j);
+		return;
+	}
 	json_key(&j, "error");
 	json_object_open(&j);
 	json_put_string(&j, "message", error->message);
@@ -32,8 +55,7 @@ static void put_usage(struct json *j, const struct job *job)
 	json_key(j, "usage");
 	json_object_open(j);
 	json_put_int(j, "prompt_tokens", job->n_prompt);
-	if (job->endpoint != API_EMBEDDINGS)
-		json_put_int(j, "completion_tokens", (int64_t)job->n_tokens);
+	json_put_int(j, "completion_tokens", (int64_t)job->n_tokens);
 	json_put_int(j, "total_tokens", job->n_prompt + (int64_t)job->n_tokens);
 	json_object_close(j);
 }
@@ -68,67 +90,9 @@ static void choice_close(struct json *j, const char *finish_reason)
 	json_array_close(j);
 }
 
-static void put_base64(struct json *j, const float *v, int n_dims)
-{
-	static const char digits[] =
-	        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *bytes = (const unsigned char *)v; /* little-endian, as is the host */
-	size_t n = (size_t)n_dims * sizeof(*v);
-	AUTO(auto_buf) struct buf out = { 0 };
-	for (size_t i = 0; i < n; i += 3) {
-		uint32_t group = (uint32_t)bytes[i] << 16;
-		group |= i + 1 < n ? (uint32_t)bytes[i + 1] << 8 : 0;
-		group |= i + 2 < n ? bytes[i + 2] : 0;
-		buf_add_char(&out, digits[group >> 18]);
-		buf_add_char(&out, digits[group >> 12 & 63]);
-		buf_add_char(&out, i + 1 < n ? digits[group >> 6 & 63] : '=');
-		buf_add_char(&out, i + 2 < n ? digits[group & 63] : '=');
-	}
-	put_text(j, "embedding", buf_str(&out));
-}
-
-static void put_vector(struct json *j, const float *v, int n_dims, bool base64)
-{
-	if (base64) {
-		put_base64(j, v, n_dims);
-		return;
-	}
-	json_key(j, "embedding");
-	json_array_open(j);
-	for (int k = 0; k < n_dims; k++)
-		json_double(j, (double)v[k]);
-	json_array_close(j);
-}
-
-static void answer_embeddings(struct buf *out, const struct job *job, const char *model)
+static void answer_generation(struct buf *out, const struct job *job, const char *model)
 {
 	struct json j;
-	json_init(&j, out, false);
-	json_object_open(&j);
-	json_put_string(&j, "object", objects[job->endpoint].whole);
-	json_key(&j, "data");
-	json_array_open(&j);
-	for (size_t i = 0; i < job->request.n_inputs; i++) {
-		json_object_open(&j);
-		json_put_string(&j, "object", "embedding");
-		json_put_int(&j, "index", (int64_t)i);
-		put_vector(&j, job->vectors + i * (size_t)job->n_dims, job->n_dims,
-		        job->request.base64);
-		json_object_close(&j);
-	}
-	json_array_close(&j);
-	json_put_string(&j, "model", model);
-	put_usage(&j, job);
-	json_object_close(&j);
-}
-
-void answer_whole(struct buf *out, const struct job *job, const char *model)
-{
-	struct json j;
-	if (job->endpoint == API_EMBEDDINGS) {
-		answer_embeddings(out, job, model);
-		return;
-	}
 	json_init(&j, out, false);
 	json_object_open(&j);
 	put_head(&j, job, objects[job->endpoint].whole, model);
@@ -145,6 +109,38 @@ void answer_whole(struct buf *out, const struct job *job, const char *model)
 	choice_close(&j, job_end_name(job->end));
 	put_usage(&j, job);
 	json_object_close(&j);
+}
+
+size_t answer_whole(
+        struct buf *out, const struct job *job, enum api_family family, const struct executor *x)
+{
+	bool tei = family == API_TEI;
+	switch (job->endpoint) {
+	case API_EMBEDDINGS:
+		if (tei)
+			answer_tei_embeddings(out, job);
+		else
+			answer_embeddings(out, job, x->model_name);
+		break;
+	case API_RERANK:
+		if (tei)
+			answer_tei_rerank(out, job);
+		else
+			answer_rerank(out, job, x->model_name);
+		break;
+	case API_CLASSIFY:
+		if (tei)
+			answer_tei_predict(out, job, x);
+		else
+			answer_classify(out, job, x);
+		break;
+	case API_INFER:
+		return answer_infer(out, job, x->model_name);
+	default:
+		answer_generation(out, job, x->model_name);
+		break;
+	}
+	return 0;
 }
 
 void answer_models(struct buf *out, const char *model, int64_t n_ctx, int64_t created_s)

@@ -1,11 +1,14 @@
 /*
- * api.h - the requests of an OpenAI-compatible service: bytes from the network in, plain data out.
+ * api.h - the requests of the APIs that this service speaks: bytes from the network in, plain data
+ * out.
  *
  * A request is refused rather than half understood: what would change the answer and is not
  * implemented (n > 1, logprobs, tools ...) is an error; what only annotates it is ignored.
  * Nothing here knows who executes the request. Pure functions, callable from any thread.
  *
- * Source: OpenAI API reference; vLLM's extension ignore_eos.
+ * Source: OpenAI API reference; vLLM's extension ignore_eos, its /rerank and /classify; Cohere's
+ * and Jina's rerank; Text Embeddings Inference; KServe, Open Inference Protocol, HTTP/REST, with
+ * its binary tensor data extension.
  */
 #ifndef VENTURI_SERVE_API_H
 #define VENTURI_SERVE_API_H
@@ -21,10 +24,15 @@
 enum {
 	API_DEPTH_MAX = 64,         /* nested brackets of a body */
 	API_MESSAGES_MAX = 10000,   /* of one chat */
-	API_INPUTS_MAX = 2048,      /* of one embeddings request */
+	API_INPUTS_MAX = 2048,      /* texts of one request to an encoder */
 	API_STOPS_MAX = 16,         /* stop sequences */
 	API_STOP_BYTES_MAX = 1024,  /* of one of them */
 	API_TOKENS_MAX = 100000000, /* what max_tokens may ask for */
+	API_NAME_BYTES_MAX = 256,   /* of a model, an input, an id of the client's */
+	API_DIMENSIONS_MAX = 65536, /* what dimensions may ask for */
+	API_TENSORS_MAX = 8,        /* inputs or outputs of one inference */
+	/* Texts of the pairs of one rerank, the query counted in each: a small body makes many. */
+	API_PAIRS_BYTES_MAX = 64 * 1024 * 1024,
 };
 
 enum api_endpoint {
@@ -76,14 +84,26 @@ struct api_request {
 	bool include_usage;
 	bool ignore_eos;
 	bool base64; /* embeddings as base64 of little-endian floats */
+	const struct str *stops;
+	size_t n_stops;
+
 	/*
 	 * Of encoders. An input that is too long is refused (0), or cut behind so many tokens, the
 	 * special ones counted.
 	 */
 	int64_t truncate_tokens;
-	bool scores; /* job->vectors are to be scores of the classes rather than embeddings */
-	const struct str *stops;
-	size_t n_stops;
+	bool scores;      /* job->vectors are to be scores of the classes rather than embeddings */
+	struct str query; /* of a rerank; also in each input */
+	bool cosine;      /* of a rerank: the first input is the query, the others its documents */
+	int64_t dimensions; /* of the embeddings that are answered; 0: all */
+	bool normalize;     /* each embedding to length 1 */
+	int64_t top_n;      /* of a rerank: so many results; 0: all */
+	bool return_texts;  /* of a rerank: each result with its document */
+	bool raw_scores;    /* not made probabilities */
+	bool single;        /* one input that was no list: its result is none either */
+	struct str id;      /* the client's own; s NULL: none */
+	struct str output;  /* the name of the tensor wanted; s NULL: not said */
+	bool binary;        /* the tensor as bytes behind the JSON */
 };
 
 /* Once, before threads exist: or two of them could be the first to seed the JSON library. */
@@ -93,16 +113,30 @@ void api_init(void);
 bool api_error_set(struct api_error *e, int status, const char *code, const char *fmt, ...)
         PRINTF(4, 5);
 
+/* What a body is taken for. */
+struct api_form {
+	enum api_endpoint endpoint;
+	enum api_family family;
+	bool either;       /* of a rerank: the body tells whether it is TEI's */
+	size_t json_bytes; /* of an inference: tensors follow after so many; 0: all is JSON */
+};
+
 /*
  * Understands a request body.
  *
  * Chat messages become one prompt: their texts in order, a newline between two of them. A base
  * model has no template of its own, and this one adds no words that it never saw.
+ * The inputs of a rerank are pairs of query and document.
  *
- * run      the request lives there
- * errors   status 400 with a message that names the field
+ * form     family follows the body where either is set, also when the request is refused
+ * body     what is understood points into it
+ * run      the rest of the request lives there
+ * errors   status 400, or 413 for too many inputs, with a message that names the field
  */
-bool api_parse(enum api_endpoint endpoint, struct str body, struct arena *run,
+bool api_parse(struct api_form *form, struct str body, struct arena *run,
         struct api_request *ret_request, struct api_error *error) NODISCARD;
+
+/* Turns the pairs of a rerank into its query and its documents, each an input of its own. */
+void api_rerank_by_cosine(struct api_request *r, struct arena *run);
 
 #endif

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 
 struct call;
+struct route;
 
 struct server {
 	struct MHD_Daemon *daemon;
@@ -30,7 +31,10 @@ struct server {
 	int64_t started_s; /* since 1970 */
 	atomic_bool stopping;
 	pthread_mutex_t lock;
-	struct call *calls; /* under the lock: those whose job the executor has */
+	/* under the lock */
+	struct call *calls; /* those whose job the executor has */
+	struct call *spare; /* their memory, for the next ones */
+	size_t n_spare;
 };
 
 struct call {
@@ -38,7 +42,8 @@ struct call {
 	struct MHD_Connection *connection;
 	char *method, *path; /* in the arena */
 	struct arena arena;
-	struct buf body;
+	const struct route *route; /* NULL: there is none for the path */
+	struct api_form form;
 	int64_t n_body; /* bytes that came, also those dropped */
 	struct job *job;
 	bool submitted; /* the executor has the job */
@@ -47,7 +52,8 @@ struct call {
 	struct slots_call slot;
 
 	struct stream stream;
-	struct buf out; /* what is on its way to the socket */
+	struct buf out;    /* what is on its way to the socket */
+	size_t n_out_json; /* of an inference: tensors follow after so many; 0: all is JSON */
 	size_t n_out_sent;
 	bool flushing; /* of a stream that is held back */
 
@@ -59,8 +65,8 @@ void route_begin(struct call *call);
 enum MHD_Result route_call(struct call *call);
 enum MHD_Result route_resumed(struct call *call);
 
-/* server.c: gives the call a job, before its body has come. */
-void call_set_job(struct call *call, enum api_endpoint endpoint);
+/* server.c: gives the call a job for its form, before its body has come. */
+void call_set_job(struct call *call);
 
 /*
  * server.c: the executor has the job. From now on it is cancelled when the client leaves, and
@@ -68,11 +74,15 @@ void call_set_job(struct call *call, enum api_endpoint endpoint);
  */
 void call_submitted(struct call *call);
 
-/* reply.c: each queues the answer of a call. */
+/* reply.c: each queues the answer of a call; reply_out has what was written into call->out. */
+enum MHD_Result reply_out(struct call *call, int status, const char *content_type);
 enum MHD_Result reply_text(
         struct call *call, int status, const char *content_type, struct str text);
 enum MHD_Result reply_error(struct call *call, const struct api_error *error, const char *allow);
 enum MHD_Result reply_stream(struct call *call);
+
+/* reply.c: how long the JSON of an inference is; tensors follow it. */
+extern const char tensor_header[];
 
 /* reply.c: what the executor's delivery calls, with the job's lock held. */
 void reply_wake(void *call);

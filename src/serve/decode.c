@@ -207,9 +207,6 @@ static int64_t output_max(const struct decoder *x, const struct job *job)
 static bool decode_submit(struct executor *base, struct job *job, struct api_error *error)
 {
 	struct decoder *x = (struct decoder *)base;
-	if (job->endpoint == API_EMBEDDINGS)
-		return api_error_set(error, 400, "model_not_suitable",
-		        _("the model '%s' does not give embeddings"), base->model_name);
 	struct decode_job *dj = arena_new(&job->arena, struct decode_job);
 	if (!tokenize(x, job, dj, error))
 		return false;
@@ -296,6 +293,7 @@ bool decode_open(const char *path, struct fault_work *work, struct profile *prof
 	x->work = work;
 	sequence_profile(x->sequence, profile);
 	struct model_info info = model_info(x->model);
+	x->base.tasks = EXECUTOR_GENERATES;
 	x->base.model_name = info.name;
 	x->base.n_ctx = info.n_ctx;
 	x->base.wire = WIRE_DEFAULT;

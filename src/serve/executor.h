@@ -56,6 +56,7 @@ struct executor {
 	unsigned tasks;
 	const char *const *labels; /* [n_labels] of a classifier */
 	int n_labels;
+	int n_dims;          /* of embeddings; 0: shows with the first */
 	bool multi_label;    /* each score is a probability of its own */
 	bool ids_only;       /* it has no tokenizer: texts are refused */
 	int64_t n_ctx;       /* tokens of prompt and answer together */

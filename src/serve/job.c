@@ -48,6 +48,7 @@ void job_unref(struct job *job)
 	if (atomic_fetch_sub(&job->n_refs, 1) != 1)
 		return;
 	pthread_mutex_destroy(&job->lock);
+	buf_release(&job->body);
 	buf_release(&job->text);
 	free(job->token_ns);
 	free(job->text_end);

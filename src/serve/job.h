@@ -34,6 +34,7 @@ enum job_end {
 
 struct job {
 	struct arena arena; /* of the HTTP side until submit, inside submit of the executor */
+	struct buf body;    /* of the HTTP side until submit; the request points into it */
 	struct api_request request;
 	enum api_endpoint endpoint;
 	char id[48];

@@ -11,6 +11,8 @@
 
 enum { BLOCK_BYTES = 4096 };
 
+const char tensor_header[] = "Inference-Header-Content-Length";
+
 /* Gives MHD the next bytes of out. Nothing is left: 0. */
 static size_t take_out(struct call *call, char *to, size_t max)
 {
@@ -118,42 +120,40 @@ static enum MHD_Result queue(struct call *call, int status, struct MHD_Response 
 	return result;
 }
 
-static struct MHD_Response *response_of(struct call *call, struct str text)
+/* call->out outlives the response: nothing is sent any more when the call has ended. */
+static struct MHD_Response *response_of(struct call *call)
 {
-	if (call->job && call->server->executor->wire.nagle) {
-		buf_clear(&call->out);
-		buf_add(&call->out, text);
+	if (call->job && call->server->executor->wire.nagle)
 		return MHD_create_response_from_callback(
-		        text.len, BLOCK_BYTES, read_out, call, NULL);
-	}
+		        call->out.len, BLOCK_BYTES, read_out, call, NULL);
 	return MHD_create_response_from_buffer(
-	        text.len, (void *)(uintptr_t)text.s, MHD_RESPMEM_MUST_COPY);
+	        call->out.len, call->out.s, MHD_RESPMEM_PERSISTENT);
 }
 
-/* Headers that only some answers have. */
-struct extra {
-	const char *allow;
-	int64_t retry_after_s;
-};
-
-static void add_retry_after(struct MHD_Response *response, int64_t seconds)
+static void add_number(struct MHD_Response *response, const char *name, int64_t value)
 {
 	char text[32];
-	snprintf(text, sizeof(text), "%lld", (long long)seconds);
-	MHD_add_response_header(response, MHD_HTTP_HEADER_RETRY_AFTER, text);
+	snprintf(text, sizeof(text), "%lld", (long long)value);
+	MHD_add_response_header(response, name, text);
 }
 
-static enum MHD_Result reply(struct call *call, int status, const char *content_type,
-        struct str text, const struct extra *extra)
+/* Headers that some APIs have beside their answers. */
+static void add_api_headers(const struct call *call, struct MHD_Response *response)
 {
-	struct MHD_Response *response = response_of(call, text);
+	if (call->form.family == API_TEI)
+		add_number(response, "x-compute-tokens", call->job->n_prompt);
+	if (call->n_out_json)
+		add_number(response, tensor_header, (int64_t)call->n_out_json);
+}
+
+static enum MHD_Result reply(
+        struct call *call, int status, const char *content_type, struct MHD_Response *response)
+{
 	if (!response)
 		return MHD_NO;
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
-	if (extra->allow)
-		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, extra->allow);
-	if (extra->retry_after_s > 0)
-		add_retry_after(response, extra->retry_after_s);
+	if (call->job && status == MHD_HTTP_OK)
+		add_api_headers(call, response);
 	if (call->job) {
 		pthread_mutex_lock(&call->job->lock);
 		call->job->status = status;
@@ -163,17 +163,28 @@ static enum MHD_Result reply(struct call *call, int status, const char *content_
 	return queue(call, status, response);
 }
 
+enum MHD_Result reply_out(struct call *call, int status, const char *content_type)
+{
+	return reply(call, status, content_type, response_of(call));
+}
+
 enum MHD_Result reply_text(struct call *call, int status, const char *content_type, struct str text)
 {
-	return reply(call, status, content_type, text, &(struct extra){ 0 });
+	buf_clear(&call->out);
+	buf_add(&call->out, text);
+	return reply_out(call, status, content_type);
 }
 
 enum MHD_Result reply_error(struct call *call, const struct api_error *error, const char *allow)
 {
-	AUTO(auto_buf) struct buf text = { 0 };
-	answer_error(&text, error);
-	const struct extra extra = { .allow = allow, .retry_after_s = error->retry_after_s };
-	return reply(call, error->status, "application/json", buf_str(&text), &extra);
+	buf_clear(&call->out);
+	answer_error(&call->out, error, call->form.family);
+	struct MHD_Response *response = response_of(call);
+	if (response && allow)
+		MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, allow);
+	if (response && error->retry_after_s > 0)
+		add_number(response, MHD_HTTP_HEADER_RETRY_AFTER, error->retry_after_s);
+	return reply(call, error->status, "application/json", response);
 }
 
 enum MHD_Result reply_stream(struct call *call)

@@ -11,11 +11,14 @@
 
 static const char json_type[] = "application/json";
 
+/* For one path, or for what follows the name of a model behind models_path. */
 struct route {
 	const char *path, *method;
 	enum MHD_Result (*answer)(struct call *call);
-	enum api_endpoint endpoint;
+	struct api_form form;
 };
+
+static const struct str models_path = STR_INIT("/v2/models/");
 
 static void end_refused(struct job *job)
 {
@@ -32,6 +35,70 @@ static bool refuse_full(struct server *s, struct api_error *error)
 	return false;
 }
 
+static bool not_suitable(const struct executor *x, const char *fmt, struct api_error *error)
+{
+	return api_error_set(error, 400, "model_not_suitable", fmt, x->model_name);
+}
+
+/* Which vectors the answer needs, if the model gives them. */
+static bool choose_vectors(struct job *job, const struct executor *x, struct api_error *error)
+{
+	bool embeds = x->tasks & EXECUTOR_EMBEDS, classifies = x->tasks & EXECUTOR_CLASSIFIES;
+	struct api_request *r = &job->request;
+	switch (job->endpoint) {
+	case API_EMBEDDINGS:
+		return embeds ||
+		       not_suitable(x, _("the model '%s' does not give embeddings"), error);
+	case API_CLASSIFY:
+		r->scores = true;
+		return classifies || not_suitable(x, _("the model '%s' does not classify"), error);
+	case API_RERANK:
+		r->scores = classifies && x->n_labels == 1;
+		if (!r->scores && embeds)
+			api_rerank_by_cosine(r, &job->arena);
+		return r->scores || embeds ||
+		       not_suitable(x, _("the model '%s' is no reranker"), error);
+	case API_INFER:
+		r->scores = !embeds;
+		return embeds || classifies ||
+		       not_suitable(x, _("the model '%s' has no tensors"), error);
+	default:
+		return x->tasks & EXECUTOR_GENERATES ||
+		       not_suitable(x, _("the model '%s' does not generate text"), error);
+	}
+}
+
+static bool check_against_model(
+        const struct api_request *r, const struct executor *x, struct api_error *error)
+{
+	if (r->model && strcmp(r->model, x->model_name) != 0)
+		return api_error_set(error, 404, "model_not_found",
+		        _("the model '%s' does not exist here; this service has '%s'"), r->model,
+		        x->model_name);
+	if (x->n_dims > 0 && r->dimensions > x->n_dims)
+		return api_error_set(error, 400, NULL,
+		        _("'dimensions' must be at most %d with this model"), x->n_dims);
+	if (r->output.s && !str_eq(r->output, answer_output_name(r->scores)))
+		return api_error_set(error, 400, NULL, _("the output of this model is '%s'"),
+		        answer_output_name(r->scores).s);
+	for (size_t i = 0; x->ids_only && i < r->n_inputs; i++)
+		if (!r->inputs[i].ids)
+			return not_suitable(
+			        x, _("the model '%s' has no tokenizer: give token ids"), error);
+	return true;
+}
+
+/* How long the JSON is before the tensors of an inference; SIZE_MAX: not a number. */
+static size_t json_bytes(struct call *call)
+{
+	const char *text =
+	        MHD_lookup_connection_value(call->connection, MHD_HEADER_KIND, tensor_header);
+	int64_t n;
+	if (!text)
+		return 0;
+	return str_to_i64(str_of(text), &n) && n >= 0 ? (size_t)n : SIZE_MAX;
+}
+
 static bool take_request(struct call *call, struct api_error *error)
 {
 	struct server *s = call->server;
@@ -40,12 +107,12 @@ static bool take_request(struct call *call, struct api_error *error)
 		return api_error_set(error, 413, NULL,
 		        _("the body has more than the %lld bytes that this service takes"),
 		        (long long)s->options.body_bytes_max);
-	if (!api_parse(job->endpoint, buf_str(&call->body), &job->arena, &job->request, error))
+	if (job->endpoint == API_INFER)
+		call->form.json_bytes = json_bytes(call);
+	if (!api_parse(&call->form, buf_str(&job->body), &job->arena, &job->request, error) ||
+	        !choose_vectors(job, s->executor, error) ||
+	        !check_against_model(&job->request, s->executor, error))
 		return false;
-	if (job->request.model && strcmp(job->request.model, s->executor->model_name) != 0)
-		return api_error_set(error, 404, "model_not_found",
-		        _("the model '%s' does not exist here; this service has '%s'"),
-		        job->request.model, s->executor->model_name);
 	if (atomic_load(&s->stopping))
 		return api_error_set(error, 503, NULL, "%s", _("the service is shutting down"));
 	if (s->options.queue_max > 0 &&
@@ -55,28 +122,28 @@ static bool take_request(struct call *call, struct api_error *error)
 }
 
 /* The body of the answer, more than once where that is the fault. */
-static void write_answer(const struct call *call, struct buf *text)
+static void write_answer(struct call *call)
 {
 	const struct server *s = call->server;
 	fault_work_enter(s->options.work);
 	for (int64_t i = s->options.faults->serialize_repeat; i > 1; i--) {
-		answer_whole(text, call->job, s->executor->model_name);
-		buf_clear(text);
+		answer_whole(&call->out, call->job, call->form.family, s->executor);
+		buf_clear(&call->out);
 	}
-	answer_whole(text, call->job, s->executor->model_name);
+	call->n_out_json = answer_whole(&call->out, call->job, call->form.family, s->executor);
 	fault_work_leave(s->options.work);
 }
 
 /* The job has ended: its whole answer, or why there is none. */
 static enum MHD_Result answer_ended(struct call *call)
 {
-	AUTO(auto_buf) struct buf text = { 0 };
 	struct api_error error;
 	switch (call->job->end) {
 	case JOB_STOP:
 	case JOB_LENGTH:
-		write_answer(call, &text);
-		return reply_text(call, MHD_HTTP_OK, json_type, buf_str(&text));
+		write_answer(call);
+		return reply_out(call, MHD_HTTP_OK,
+		        call->n_out_json ? "application/octet-stream" : json_type);
 	case JOB_REFUSED:
 		return reply_error(call, &call->job->refusal, NULL);
 	case JOB_FAILED:
@@ -115,16 +182,21 @@ static enum MHD_Result answer_inference(struct call *call)
 		return reply_error(call, &error, NULL);
 	}
 	call_submitted(call);
-	buf_release(&call->body);
 	return call->job->request.stream ? reply_stream(call) : wait_or_answer(call);
 }
 
 static enum MHD_Result answer_model_list(struct call *call)
 {
-	AUTO(auto_buf) struct buf text = { 0 };
 	const struct executor *x = call->server->executor;
-	answer_models(&text, x->model_name, x->n_ctx, call->server->started_s);
-	return reply_text(call, MHD_HTTP_OK, json_type, buf_str(&text));
+	answer_models(&call->out, x->model_name, x->n_ctx, call->server->started_s);
+	return reply_out(call, MHD_HTTP_OK, json_type);
+}
+
+static enum MHD_Result answer_tei_info(struct call *call)
+{
+	const struct server *s = call->server;
+	answer_info(&call->out, s->executor, s->options.queue_max);
+	return reply_out(call, MHD_HTTP_OK, json_type);
 }
 
 static enum MHD_Result answer_health(struct call *call)
@@ -137,12 +209,61 @@ static enum MHD_Result answer_health(struct call *call)
 	return reply_text(call, MHD_HTTP_OK, json_type, STR("{\"status\":\"ok\"}"));
 }
 
+/* The name is that of the model that there is, with or without its only version. */
+static bool names_model(const struct call *call, struct str name)
+{
+	static const struct str version = STR_INIT("/versions/1");
+	if (str_ends(name, version))
+		name.len -= version.len;
+	return str_eq(name, str_of(call->server->executor->model_name));
+}
+
+static bool is_ready(const struct server *s)
+{
+	return !atomic_load(&s->stopping) && !atomic_load(&s->executor->warming);
+}
+
+static enum MHD_Result answer_kserve_live(struct call *call)
+{
+	return reply_text(call, MHD_HTTP_OK, json_type, STR("{\"live\":true}"));
+}
+
+static enum MHD_Result answer_kserve_ready(struct call *call)
+{
+	bool ready = is_ready(call->server);
+	return reply_text(call, ready ? MHD_HTTP_OK : MHD_HTTP_SERVICE_UNAVAILABLE, json_type,
+	        ready ? STR("{\"ready\":true}") : STR("{\"ready\":false}"));
+}
+
+static enum MHD_Result answer_kserve_root(struct call *call)
+{
+	answer_kserve_service(&call->out);
+	return reply_out(call, MHD_HTTP_OK, json_type);
+}
+
+static enum MHD_Result answer_kserve_models(struct call *call)
+{
+	struct json j;
+	json_init(&j, &call->out, false);
+	json_object_open(&j);
+	json_key(&j, "models");
+	json_array_open(&j);
+	json_str_c(&j, call->server->executor->model_name);
+	json_array_close(&j);
+	json_object_close(&j);
+	return reply_out(call, MHD_HTTP_OK, json_type);
+}
+
+static enum MHD_Result answer_kserve_description(struct call *call)
+{
+	answer_kserve_model(&call->out, call->server->executor);
+	return reply_out(call, MHD_HTTP_OK, json_type);
+}
+
 static enum MHD_Result answer_metrics(struct call *call)
 {
-	AUTO(auto_buf) struct buf text = { 0 };
-	metrics_print(call->server->executor->metrics, &text);
-	return reply_text(
-	        call, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", buf_str(&text));
+	metrics_print(call->server->executor->metrics, &call->out);
+	return reply_out(call, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8");
 }
 
 static enum MHD_Result answer_unknown(struct call *call)
@@ -154,37 +275,79 @@ static enum MHD_Result answer_unknown(struct call *call)
 
 static enum MHD_Result answer_config(struct call *call)
 {
-	AUTO(auto_buf) struct buf text = { 0 };
 	const struct server *s = call->server;
 	struct json j;
 	if (!s->options.expose_config)
 		return answer_unknown(call);
-	json_init(&j, &text, false);
+	json_init(&j, &call->out, false);
 	json_object_open(&j);
 	json_put_string(&j, "model", s->executor->model_name);
 	json_put_int(&j, "max_model_len", s->executor->n_ctx);
 	json_put_int(&j, "max_queue", s->options.queue_max);
 	s->executor->ops->config(s->executor, &j);
 	json_object_close(&j);
-	return reply_text(call, MHD_HTTP_OK, json_type, buf_str(&text));
+	return reply_out(call, MHD_HTTP_OK, json_type);
 }
 
+#define INFERENCE(path_, ...)                                                                      \
+	{                                                                                          \
+		.path = (path_), .method = "POST", .answer = answer_inference, .form = {           \
+			__VA_ARGS__                                                                \
+		}                                                                                  \
+	}
+#define PAGE(path_, answer_, family_)                                                              \
+	{                                                                                          \
+		.path = (path_), .method = "GET", .answer = (answer_), .form = {                   \
+			.family = (family_)                                                        \
+		}                                                                                  \
+	}
+
 static const struct route routes[] = {
-	{ "/v1/completions", "POST", answer_inference, API_COMPLETIONS },
-	{ "/v1/chat/completions", "POST", answer_inference, API_CHAT },
-	{ "/v1/embeddings", "POST", answer_inference, API_EMBEDDINGS },
-	{ "/v1/models", "GET", answer_model_list, 0 },
-	{ "/health", "GET", answer_health, 0 },
-	{ "/metrics", "GET", answer_metrics, 0 },
-	{ "/config", "GET", answer_config, 0 },
+	INFERENCE("/v1/embeddings", API_EMBEDDINGS, API_OPENAI),
+	INFERENCE("/v1/completions", API_COMPLETIONS, API_OPENAI),
+	INFERENCE("/v1/chat/completions", API_CHAT, API_OPENAI),
+	INFERENCE("/v1/rerank", API_RERANK, API_OPENAI),
+	INFERENCE("/v2/rerank", API_RERANK, API_OPENAI),
+	INFERENCE("/rerank", API_RERANK, API_OPENAI, .either = true),
+	INFERENCE("/classify", API_CLASSIFY, API_OPENAI),
+	INFERENCE("/embed", API_EMBEDDINGS, API_TEI),
+	INFERENCE("/predict", API_CLASSIFY, API_TEI),
+	PAGE("/v1/models", answer_model_list, API_OPENAI),
+	PAGE("/info", answer_tei_info, API_TEI),
+	PAGE("/v2", answer_kserve_root, API_KSERVE),
+	PAGE("/v2/health/live", answer_kserve_live, API_KSERVE),
+	PAGE("/v2/health/ready", answer_kserve_ready, API_KSERVE),
+	PAGE("/v2/models", answer_kserve_models, API_KSERVE),
+	PAGE("/health", answer_health, API_OPENAI),
+	PAGE("/metrics", answer_metrics, API_OPENAI),
+	PAGE("/config", answer_config, API_OPENAI),
 };
 
-static const struct route *find_route(const char *path)
+/* The last one fits what has neither. */
+static const struct route model_routes[] = {
+	INFERENCE("/infer", API_INFER, API_KSERVE),
+	PAGE("/ready", answer_kserve_ready, API_KSERVE),
+	PAGE("", answer_kserve_description, API_KSERVE),
+};
+
+/* What is asked about the model that the path names. NULL: there is no such model. */
+static const struct route *find_model_route(const struct call *call, struct str path)
 {
+	struct str rest = { path.s + models_path.len, path.len - models_path.len };
+	size_t i = 0;
+	while (!str_ends(rest, str_of(model_routes[i].path)))
+		i++;
+	rest.len -= strlen(model_routes[i].path);
+	return names_model(call, rest) ? &model_routes[i] : NULL;
+}
+
+static const struct route *find_route(const struct call *call)
+{
+	struct str path = str_of(call->path);
 	for (size_t i = 0; i < ARRAY_LEN(routes); i++)
-		if (strcmp(routes[i].path, path) == 0)
+		if (str_eq(str_of(routes[i].path), path))
 			return &routes[i];
-	return NULL;
+	return str_starts(path, models_path) ? find_model_route(call, path) : NULL;
 }
 
 static bool method_fits(const struct route *route, const char *method)
@@ -195,14 +358,19 @@ static bool method_fits(const struct route *route, const char *method)
 
 void route_begin(struct call *call)
 {
-	const struct route *route = find_route(call->path);
+	const struct route *route = find_route(call);
+	call->route = route;
+	if (route)
+		call->form = route->form;
+	else if (str_starts(str_of(call->path), STR("/v2/")))
+		call->form.family = API_KSERVE;
 	if (route && route->answer == answer_inference && method_fits(route, call->method))
-		call_set_job(call, route->endpoint);
+		call_set_job(call);
 }
 
 enum MHD_Result route_call(struct call *call)
 {
-	const struct route *route = find_route(call->path);
+	const struct route *route = call->route;
 	struct api_error error;
 	if (!route)
 		return answer_unknown(call);

@@ -16,6 +16,8 @@ enum {
 	CONNECTION_MEMORY_BYTES = 64 * 1024, /* header and read buffer of one connection */
 	/* libmicrohttpd overlooks the end of a client that leaves in the middle of its request. */
 	IDLE_TIMEOUT_S = 75,
+	SPARE_CALLS_MAX = 256,
+	SPARE_BYTES_MAX = 256 * 1024, /* of an answer whose memory is kept for the next one */
 	DROP_FACTOR = 4, /* a body is read on, and dropped, up to so many times its limit */
 };
 
@@ -23,20 +25,67 @@ enum {
 #define STOP_POLL_NS (2 * NS_PER_MS)
 #define STOP_CUT_NS (NS_PER_S / 2)
 
+/* The memory of a call that has ended, or new one. */
+static struct call *take_spare(struct server *server)
+{
+	pthread_mutex_lock(&server->lock);
+	struct call *call = server->spare;
+	if (call) {
+		server->spare = call->next;
+		server->n_spare--;
+	}
+	pthread_mutex_unlock(&server->lock);
+	return call ? call : mem_zeroed(1, sizeof(*call));
+}
+
+static void call_free(struct call *call)
+{
+	buf_release(&call->out);
+	arena_release(&call->arena);
+	free(call);
+}
+
+static void keep_spare(struct server *server, struct call *call)
+{
+	if (call->out.cap > SPARE_BYTES_MAX)
+		buf_release(&call->out);
+	arena_rewind(&call->arena);
+	pthread_mutex_lock(&server->lock);
+	bool kept = server->n_spare < SPARE_CALLS_MAX;
+	if (kept) {
+		call->next = server->spare;
+		server->spare = call;
+		server->n_spare++;
+	}
+	pthread_mutex_unlock(&server->lock);
+	if (!kept)
+		call_free(call);
+}
+
 static struct call *call_open(struct server *server, struct MHD_Connection *connection,
         const char *method, const char *path)
 {
-	struct call *call = mem_realloc(NULL, sizeof(*call));
-	*call = (struct call){ .server = server, .connection = connection, .fd = -1 };
+	struct call *call = take_spare(server);
+	struct arena arena = call->arena;
+	struct buf out = call->out;
+	if (out.s)
+		buf_clear(&out);
+	*call = (struct call){
+		.server = server,
+		.connection = connection,
+		.arena = arena,
+		.out = out,
+		.fd = -1,
+	};
 	call->method = arena_strdup(&call->arena, method);
 	call->path = arena_strdup(&call->arena, path);
 	route_begin(call);
 	return call;
 }
 
-void call_set_job(struct call *call, enum api_endpoint endpoint)
+void call_set_job(struct call *call)
 {
-	call->job = job_new(endpoint, call->server->executor->metrics);
+	call->job = job_new(call->form.endpoint, call->server->executor->metrics);
 	call->job->wake = reply_wake;
 	call->job->wake_ctx = call;
 }
@@ -111,10 +160,7 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
 	slots_leave(&call->server->slots, call);
 	if (call->job)
 		finish_job(call);
-	buf_release(&call->body);
-	buf_release(&call->out);
-	arena_release(&call->arena);
-	free(call);
+	keep_spare(call->server, call);
 	*con_cls = NULL;
 }
 
@@ -123,10 +169,10 @@ static bool take_body(struct call *call, const char *data, size_t n)
 {
 	int64_t max = call->server->options.body_bytes_max;
 	call->n_body += (int64_t)n;
-	if (call->n_body <= max && call->job)
-		buf_add(&call->body, (struct str){ data, n });
-	else
-		buf_release(&call->body);
+	if (call->job && call->n_body <= max)
+		buf_add(&call->job->body, (struct str){ data, n });
+	else if (call->job)
+		buf_release(&call->job->body);
 	return call->n_body <= DROP_FACTOR * max;
 }
 
@@ -248,6 +294,11 @@ void server_stop(struct server *s)
 	wait_for_calls(s, STOP_CUT_NS);
 	MHD_stop_daemon(s->daemon);
 	leave_close(&s->leave);
+	while (s->spare) {
+		struct call *call = s->spare;
+		s->spare = call->next;
+		call_free(call);
+	}
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }

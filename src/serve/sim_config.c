@@ -30,6 +30,7 @@ static const struct key {
 	KEY("output_tokens", KEY_DIST, output_tokens, 1, 1e6),
 	KEY("context_tokens", KEY_INT, n_ctx, 1, 1e9),
 	KEY("embedding_dimensions", KEY_INT, n_dims, 1, 8192),
+	KEY("classes", KEY_INT, n_labels, 1, 8192),
 	KEY("seed", KEY_INT, seed, 0, 9e15),
 	KEY("stall.at_s", KEY_DOUBLE, stall_at_s, 0, 1e6),
 	KEY("stall.for_s", KEY_DOUBLE, stall_for_s, 0, 1e6),
@@ -230,6 +231,7 @@ static bool parse_json(json_t *json, struct arena *run, struct sim_config *confi
 		.slots = 1,
 		.n_ctx = 32768,
 		.n_dims = 8,
+		.n_labels = 2,
 		.refuse_status = 503,
 		.wire = WIRE_DEFAULT,
 	};

@@ -44,7 +44,8 @@ struct sim_config {
 	bool continuous;           /* running requests share their steps */
 	struct dist output_tokens; /* where a request does not say */
 	int64_t n_ctx;
-	int64_t n_dims; /* of embeddings */
+	int64_t n_dims;   /* of embeddings */
+	int64_t n_labels; /* classes; one: a reranker */
 	int64_t seed;
 
 	double stall_at_s, stall_for_s, stall_every_s; /* after the first request; every 0: once */

@@ -21,6 +21,9 @@
 
 enum { CALIBRATIONS = 15 };
 
+/* Another hash of the second text of a pair than of a first one. */
+#define PAIR_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+
 #define CALIBRATION_SLEEP_NS (300 * NS_PER_US)
 #define LEAD_STEP_NS (NS_PER_US / 4)
 #define LEAD_MAX_NS (200 * NS_PER_US)
@@ -98,9 +101,10 @@ static int64_t count_tokens(struct str text)
 static int64_t count_prompt(const struct api_request *r)
 {
 	int64_t n = 0;
-	for (size_t i = 0; i < r->n_inputs; i++)
-		n += r->inputs[i].ids ? (int64_t)r->inputs[i].n_ids
-		                      : count_tokens(r->inputs[i].text);
+	for (size_t i = 0; i < r->n_inputs; i++) {
+		const struct api_input *in = &r->inputs[i];
+		n += in->ids ? (int64_t)in->n_ids : count_tokens(in->text) + count_tokens(in->pair);
+	}
 	return n;
 }
 
@@ -112,27 +116,39 @@ static uint64_t hash_bytes(const void *bytes, size_t n)
 	return h;
 }
 
-/* Unit vectors that depend on nothing but the input. */
-static void embed(struct job *job, int n_dims)
+static uint64_t hash_input(const struct api_input *in)
+{
+	if (in->ids)
+		return hash_bytes(in->ids, in->n_ids * sizeof(*in->ids));
+	uint64_t h = hash_bytes(in->text.s, in->text.len);
+	return in->has_pair ? h ^ hash_bytes(in->pair.s, in->pair.len) * PAIR_FACTOR : h;
+}
+
+/* Unit vectors, or normal scores of the classes, that depend on nothing but the input. */
+static void fill_vectors(struct job *job, const struct sim_config *c)
 {
 	const struct api_request *r = &job->request;
-	float *vectors = arena_new_n(&job->arena, float, r->n_inputs *(size_t)n_dims);
+	size_t n_dims = (size_t)(r->scores ? c->n_labels : c->n_dims);
+	float *vectors = arena_new_n(&job->arena, float, r->n_inputs *n_dims);
 	for (size_t i = 0; i < r->n_inputs; i++) {
-		const struct api_input *in = &r->inputs[i];
-		float *v = vectors + i * (size_t)n_dims;
+		float *v = vectors + i * n_dims;
 		double squares = 0;
 		struct rng rng;
-		rng_init(&rng, in->ids ? hash_bytes(in->ids, in->n_ids * sizeof(*in->ids))
-		                       : hash_bytes(in->text.s, in->text.len));
-		for (int k = 0; k < n_dims; k++) {
+		rng_init(&rng, hash_input(&r->inputs[i]));
+		for (size_t k = 0; k < n_dims; k++) {
 			v[k] = (float)rng_normal(&rng);
 			squares += (double)v[k] * v[k];
 		}
-		for (int k = 0; k < n_dims; k++)
+		for (size_t k = 0; !r->scores && k < n_dims; k++)
 			v[k] = (float)(v[k] / sqrt(squares));
 	}
 	job->vectors = vectors;
-	job->n_dims = n_dims;
+	job->n_dims = (int)n_dims;
+}
+
+static bool generates(const struct job *job)
+{
+	return job->endpoint == API_COMPLETIONS || job->endpoint == API_CHAT;
 }
 
 static void on_event(void *ctx, enum sim_event event, struct sim_seq *seq, int64_t at_ns)
@@ -257,7 +273,7 @@ static void plan(
 	const struct api_request *r = &sj->job->request;
 	int64_t room = x->base.n_ctx - sj->job->n_prompt;
 	int64_t n_output = r->max_tokens ? r->max_tokens : d->n_output;
-	if (r->endpoint == API_EMBEDDINGS)
+	if (!generates(sj->job))
 		n_output = 0;
 	else if (n_output > room)
 		n_output = room;
@@ -271,7 +287,7 @@ static void plan(
 		.owner = sj,
 	};
 	sj->end = r->max_tokens || n_output < d->n_output ? JOB_LENGTH : JOB_STOP;
-	if (r->endpoint == API_EMBEDDINGS)
+	if (!generates(sj->job))
 		sj->end = JOB_STOP;
 	apply_fate(c, d, sj);
 }
@@ -283,8 +299,8 @@ static bool simulate_submit(struct executor *base, struct job *job, struct api_e
 	job->n_prompt = count_prompt(r);
 	if (!executor_check_length(base, job->n_prompt, r->max_tokens, error))
 		return false;
-	if (r->endpoint == API_EMBEDDINGS)
-		embed(job, (int)x->config.n_dims);
+	if (!generates(job))
+		fill_vectors(job, &x->config);
 	struct sim_job *sj = arena_new(&job->arena, struct sim_job);
 	sj->job = job;
 
@@ -374,6 +390,9 @@ bool simulate_open(const char *path, struct fault_work *work, struct metrics *me
 	x->base = (struct executor){
 		.ops = &simulate_ops,
 		.model_name = config.name,
+		.tasks = EXECUTOR_GENERATES | EXECUTOR_EMBEDS | EXECUTOR_CLASSIFIES,
+		.n_labels = (int)config.n_labels,
+		.n_dims = (int)config.n_dims,
 		.n_ctx = config.n_ctx,
 		.wire = config.wire,
 		.metrics = metrics,

@@ -35,7 +35,7 @@ static void add_error(struct stream *s, struct buf *out)
 	struct api_error error;
 	api_error_set(&error, 500, NULL, "%s", s->job->failure);
 	frame_begin(out);
-	answer_error(out, &error);
+	answer_error(out, &error, API_OPENAI);
 	frame_end(s, out);
 }
 

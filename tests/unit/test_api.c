@@ -14,7 +14,8 @@ static struct metrics metrics;
 static bool parse(enum api_endpoint endpoint, const char *body, struct arena *run,
         struct api_request *r, struct api_error *error)
 {
-	return api_parse(endpoint, str_of(body), run, r, error);
+	struct api_form form = { .endpoint = endpoint };
+	return api_parse(&form, str_of(body), run, r, error);
 }
 
 static void what_a_request_says_is_what_is_understood(void)
@@ -72,27 +73,6 @@ static void messages_become_one_prompt_with_a_newline_between(void)
 	arena_release(&run);
 }
 
-static void embeddings_take_one_text_or_many(void)
-{
-	static const struct {
-		const char *body;
-		int n_inputs;
-	} cases[] = {
-		{ "{\"input\":\"a\"}", 1 },
-		{ "{\"input\":[\"a\",\"b\",\"c\"]}", 3 },
-		{ "{\"input\":[1,2]}", 1 },
-		{ "{\"input\":[[1,2],[3]],\"encoding_format\":\"base64\"}", 2 },
-	};
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct arena run = { 0 };
-		struct api_request r;
-		struct api_error error;
-		CHECK(parse(API_EMBEDDINGS, cases[i].body, &run, &r, &error));
-		CHECK_INT(r.n_inputs, cases[i].n_inputs);
-		arena_release(&run);
-	}
-}
-
 static void every_wrong_request_is_a_400_that_names_what_is_wrong(void)
 {
 	static const struct {
@@ -136,8 +116,6 @@ static void every_wrong_request_is_a_400_that_names_what_is_wrong(void)
 		        "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"image_url\"}]}"
 		        "]}",
 		        "'messages[].content'" },
-		{ API_EMBEDDINGS, "{\"input\":\"a\",\"encoding_format\":\"hex\"}",
-		        "'encoding_format'" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct arena run = { 0 };
@@ -169,7 +147,7 @@ static void nesting_is_limited_before_anything_recurses(void)
 		for (int k = 0; k < cases[i].depth; k++)
 			buf_add_char(&body, ']');
 		buf_add_char(&body, '}');
-		CHECK(!api_parse(API_COMPLETIONS, buf_str(&body), &run, &r, &error));
+		CHECK(!parse(API_COMPLETIONS, body.s, &run, &r, &error));
 		CHECK(strstr(error.message, cases[i].must_contain) != NULL);
 		arena_release(&run);
 	}
@@ -318,36 +296,12 @@ static void a_failure_in_mid_stream_is_an_event_and_a_cut_is_none(void)
 	}
 }
 
-/* RFC 4648: the bytes of 1.0f are 00 00 80 3f. */
-static void embeddings_are_numbers_or_the_base64_of_their_bytes(void)
-{
-	static const float v[] = { 1, -2 };
-	static const struct {
-		const char *body, *want;
-	} cases[] = {
-		{ "{\"input\":\"a\"}", "\"embedding\":[1,-2]" },
-		{ "{\"input\":\"a\",\"encoding_format\":\"base64\"}",
-		        "\"embedding\":\"AACAPwAAAMA=\"" },
-	};
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		AUTO(auto_buf) struct buf out = { 0 };
-		struct job *job = job_with(cases[i].body, API_EMBEDDINGS);
-		job->vectors = v;
-		job->n_dims = 2;
-		job_end(job, JOB_STOP, (struct str){ 0 }, NULL, 20);
-		answer_whole(&out, job, "m");
-		CHECK_INT(occurrences(&out, cases[i].want), 1);
-		job_unref(job);
-	}
-}
-
 int main(void)
 {
 	metrics_init(&metrics);
 	TAP_RUN(what_a_request_says_is_what_is_understood);
 	TAP_RUN(what_a_request_leaves_out_has_the_defaults_of_the_api);
 	TAP_RUN(messages_become_one_prompt_with_a_newline_between);
-	TAP_RUN(embeddings_take_one_text_or_many);
 	TAP_RUN(every_wrong_request_is_a_400_that_names_what_is_wrong);
 	TAP_RUN(nesting_is_limited_before_anything_recurses);
 	TAP_RUN(a_stop_is_found_wherever_the_pieces_are_cut);
@@ -355,6 +309,5 @@ int main(void)
 	TAP_RUN(tokens_gathered_into_events_lose_nothing);
 	TAP_RUN(a_stop_sequence_ends_the_answer_before_it_and_shows_none_of_it);
 	TAP_RUN(a_failure_in_mid_stream_is_an_event_and_a_cut_is_none);
-	TAP_RUN(embeddings_are_numbers_or_the_base64_of_their_bytes);
 	return tap_done();
 }
