@@ -28,7 +28,12 @@ static const char *last_part(struct arena *run, const char *path)
 
 static bool open_tokenizer(const char *folder, struct encoder *e, struct err *err)
 {
-	(void)folder, (void)e, (void)err;
+	if (!tokenizer_open_folder(folder, &e->tokenizer, err))
+		return false;
+	if (tokenizer_size(e->tokenizer) > e->config.n_vocab)
+		return err_set(err, ERR_INPUT,
+		        _("'%s': the tokenizer has %d tokens, but the model only %d"), folder,
+		        tokenizer_size(e->tokenizer), e->config.n_vocab);
 	return true;
 }
 
@@ -71,6 +76,7 @@ static bool open_shape(struct encoder *e, const char *shape, struct err *err)
 	e->name = arena_strdup(&e->run, shape);
 	if (!encoder_config_named(shape, &e->config, err))
 		return false;
+	e->tokenizer = tokenizer_synthetic(e->config.n_vocab);
 	struct checkpoint *file = checkpoint_random(SYNTHETIC_SEED, SYNTHETIC_SPREAD);
 	bool ok = finish(e, file, err);
 	checkpoint_close(file);
@@ -119,6 +125,7 @@ struct encoder_info encoder_info(const struct encoder *e)
 		.architecture = c->names->model_type,
 		.n_vocab = c->n_vocab,
 		.n_positions = c->n_positions,
+		.max_tokens = c->max_tokens,
 		.n_layers = c->n_layers,
 		.n_heads = c->n_heads,
 		.dim = c->dim,

@@ -117,7 +117,8 @@ static bool read_numbers(struct str text, struct shape *s)
 	for (size_t i = 0; i < ARRAY_LEN(rows) && text.len > 0; i++)
 		if (!take_char(&text, '/') || !take_number(&text, rows[i].max, rows[i].value))
 			return false;
-	return text.len == 0 && s->dim % s->n_heads == 0;
+	return text.len == 0 && s->dim % s->n_heads == 0 &&
+	       s->n_vocab >= TOKENIZER_SYNTHETIC_VOCAB_MIN;
 }
 
 bool encoder_config_named(const char *shape, struct encoder_config *ret_config, struct err *err)

@@ -212,14 +212,15 @@ static bool load_head(const struct loader *l)
 {
 	const struct encoder_config *c = &l->e->config;
 	const struct encoder_names *n = c->names;
-	bool classifies = c->n_labels > 0 && has(l, "", n->head);
+	bool classifies = c->n_labels > 0;
 	bool own_dense = classifies && n->head_dense;
 	const struct product dense = { own_dense ? "" : l->prefix,
 		{ own_dense ? n->head_dense : n->pooler }, 1, c->dim, c->dim, DTYPE_F32,
 		c->head_activation, true };
 	const struct product head = { "", { n->head }, 1, c->dim, c->n_labels, DTYPE_F32,
 		ACTIVATION_NONE, true };
-	if (has(l, dense.prefix, dense.parts[0]) && !load_product(l, &dense, &l->e->pooler))
+	if ((classifies || has(l, dense.prefix, dense.parts[0])) &&
+	        !load_product(l, &dense, &l->e->pooler))
 		return false;
 	return !classifies || load_product(l, &head, &l->e->head);
 }

@@ -295,7 +295,8 @@ static void any_shape_can_be_asked_for_by_its_numbers(void)
 	CHECK(encoder_config_named("2x256/8/512/1000/64", &c, &err));
 	CHECK(c.n_vocab == 1000 && c.n_positions == 64);
 	static const char *const wrong[] = { "", "bert", "2x", "x256", "0x256", "2x256/", "2x256/3",
-		"2x256/4/512/1000/64/1", "2x-1", "2x256 ", "99999999999999999999x2" };
+		"2x256/4/512/1000/64/1", "2x256/4/512/7", "2x-1", "2x256 ",
+		"99999999999999999999x2" };
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		CHECK(!encoder_config_named(wrong[i], &c, &err));
 		CHECK_INT(err.kind, ERR_USAGE);
