@@ -11,11 +11,36 @@ static bool always(void)
 	return true;
 }
 
+#ifdef __x86_64__
+
+static bool avx2(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+
+static bool avx512(void)
+{
+	return avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+	       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+}
+
+static bool avx512_bf16(void)
+{
+	return avx512() && __builtin_cpu_supports("avx512bf16");
+}
+
+#endif
+
 /* The best first. */
 static const struct {
 	const struct kernels *kernels;
 	bool (*runs)(void);
 } sets[] = {
+#ifdef __x86_64__
+	{ &kernels_avx512_bf16, avx512_bf16 },
+	{ &kernels_avx512, avx512 },
+	{ &kernels_avx2, avx2 },
+#endif
 	{ &kernels_plain, always },
 };
 

@@ -2,8 +2,9 @@
  * kernels.h - what an encoder does besides matrix products, in the machine's own instructions.
  *
  * One struct per instruction set, all with the same meaning: the same source compiled several
- * times, and by hand where a compiler does not find it. Sums of float32 are in any order. Nothing
- * here allocates or starts threads; a caller splits the rows among its threads.
+ * times over a vector of as many floats as the set holds. Sums of float32 are in any order. What is
+ * no number stays none in everything that it goes into; values too small for a normalised float may
+ * become 0. Nothing here allocates or starts threads; a caller splits the rows among its threads.
  *
  * Unless said otherwise rows are dense ([n, dim], dim elements from one to the next) and an output
  * may be its input.
@@ -41,7 +42,7 @@ struct attention {
 	const void *q, *k, *v; /* [n_q, ld], [n_keys, ld]: this head's dim columns begin here */
 	int ld;
 	int n_q, n_keys, dim;
-	float scale; /* of the scores: 1 / sqrt(dim) */
+	float scale; /* of the scores, > 0: 1 / sqrt(dim) */
 	void *out;   /* [n_q, ld_out] of the same type; must not overlap */
 	int ld_out;
 };
@@ -62,7 +63,10 @@ struct kernels {
 	void (*add_norm)(float *out, uint16_t *out_low, const float *x, const float *residual,
 	        const float *gamma, const float *beta, int rows, int dim, float eps);
 
-	/* Symmetric by row: scale = max |x| / 127, u = round(x / scale) + 128. x of F32 or BF16. */
+	/*
+	 * Symmetric by row: scale = max |x| / 127, u = round(x / scale) + 128. x of F32 or BF16.
+	 * The scale of a row of zeros is 0, that of one with something infinite is no number.
+	 */
 	void (*quantize)(
 	        uint8_t *out, float *row_scale, const void *x, enum dtype type, int rows, int dim);
 
@@ -84,8 +88,15 @@ struct kernels {
 	void (*unit)(float *x, int rows, int dim);
 };
 
-/* For n_q and n_keys up to these. */
+/* For n_q and n_keys up to these, whichever set or function below runs it. */
 size_t attention_scratch_bytes(int n_q, int n_keys, int dim);
+
+/*
+ * The same attention as it is in a service that has gone wrong: in float64 throughout, and as three
+ * plain loops that the compiler leaves as they are.
+ */
+void attention_wide(const struct attention *a, void *scratch);
+void attention_naive(const struct attention *a, void *scratch);
 
 /* The best that this machine can run; or the named one, NULL when it cannot or there is none. */
 const struct kernels *kernels_best(void);

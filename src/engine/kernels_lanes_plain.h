@@ -181,4 +181,10 @@ static inline float vf_top(vf v)
 	return v;
 }
 
+/* r[i] of lane j becomes r[j] of lane i. */
+static inline void vf_transpose(vf r[LANES])
+{
+	(void)r;
+}
+
 #endif

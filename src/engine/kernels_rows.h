@@ -8,6 +8,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 /* out = x + residual; returns its mean. */
 INLINE float add_rows(float *out, const float *x, const float *residual, int dim)
@@ -69,7 +70,7 @@ INLINE vf load_typed(const void *x, size_t j, int n, enum dtype type)
 
 /*
  * Rows whose largest value is below this are taken as 0: 127 / it would be infinite. A row in which
- * something is no number, or infinite, has such a scale too and so spoils all that it is used in.
+ * something is infinite or no number has no scale: so all that it is used in is no number either.
  */
 #define QUANTIZE_MIN 1e-36f
 
@@ -83,7 +84,7 @@ INLINE void quantize_row(uint8_t *out, float *scale, const void *x, enum dtype t
 	memcpy(&top, &bits, sizeof(top));
 
 	bool usable = top >= QUANTIZE_MIN && top < INFINITY;
-	*scale = top < QUANTIZE_MIN ? 0 : top / 127;
+	*scale = usable ? top / 127 : top < QUANTIZE_MIN ? 0 : NAN;
 	vf factor = vf_set(usable ? 127 / top : 0);
 	for (int j = 0; j < dim; j += LANES) {
 		vf v = load_typed(x, (size_t)j, dim - j, type) * factor;

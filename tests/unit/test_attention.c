@@ -125,6 +125,8 @@ static void attention_of_floats_is_that_of_float64(void)
 			if (!CHECK_NEAR(error, 0, 3e-6))
 				printf("#   %s: %d %d %d\n", k->name, h.n_q, h.n_keys, h.dim);
 		}
+		CHECK_NEAR(attention_error(&h, attention_wide, DTYPE_F32), 0, 3e-7);
+		CHECK_NEAR(attention_error(&h, attention_naive, DTYPE_F32), 0, 3e-6);
 		heads_release(&h);
 	}
 }
@@ -141,6 +143,8 @@ static void attention_of_bf16_is_within_its_rounding(void)
 			if (!CHECK_NEAR(error, 0, 0.02))
 				printf("#   %s: %d %d %d\n", k->name, h.n_q, h.n_keys, h.dim);
 		}
+		CHECK_NEAR(attention_error(&h, attention_wide, DTYPE_BF16), 0, 0.02);
+		CHECK_NEAR(attention_error(&h, attention_naive, DTYPE_BF16), 0, 0.02);
 		heads_release(&h);
 	}
 }
