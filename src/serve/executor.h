@@ -3,6 +3,7 @@
  *
  * submit takes a reference to the job and answers at once; the executor's own thread then calls
  * job_start, job_token and job_end (job.h), and drops its reference when it is through with it.
+ * What takes no time at all may be delivered inside submit.
  * submit and cancel may be called from any thread, close once, after the last of them.
  */
 #ifndef VENTURI_SERVE_EXECUTOR_H

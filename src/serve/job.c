@@ -5,6 +5,13 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum {
+	SPARE_JOBS_MAX = 256,
+	SPARE_BYTES_MAX = 256 * 1024, /* of each kind of memory that a job keeps */
+	SPARE_TOKENS_MAX = 4096,
+};
 
 static const char *const id_prefixes[] = {
 	[API_COMPLETIONS] = "cmpl",
@@ -24,15 +31,98 @@ static const char *const end_names[] = {
 	[JOB_REFUSED] = "refused",
 };
 
+/* Memory of ended jobs for the next ones, so that a steady service allocates nothing for them. */
+static struct {
+	pthread_mutex_t lock;
+	struct job *first;
+	size_t n;
+} spare = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static struct job *take_spare(void)
+{
+	pthread_mutex_lock(&spare.lock);
+	struct job *job = spare.first;
+	if (job) {
+		spare.first = job->next_spare;
+		spare.n--;
+	}
+	pthread_mutex_unlock(&spare.lock);
+	return job ? job : mem_zeroed(1, sizeof(*job));
+}
+
+static void job_free(struct job *job)
+{
+	buf_release(&job->body);
+	buf_release(&job->text);
+	free(job->token_ns);
+	free(job->text_end);
+	arena_release(&job->arena);
+	free(job);
+}
+
+/* A request that was larger than most is no reason to hold so much for ever. */
+static void keep_buf(struct buf *b)
+{
+	if (b->cap > SPARE_BYTES_MAX)
+		buf_release(b);
+	else if (b->s)
+		buf_clear(b);
+}
+
+static void keep_spare(struct job *job)
+{
+	if (job->cap_tokens > SPARE_TOKENS_MAX) {
+		job_free(job);
+		return;
+	}
+	keep_buf(&job->body);
+	keep_buf(&job->text);
+	if (job->arena.total_bytes > SPARE_BYTES_MAX)
+		arena_release(&job->arena);
+	else
+		arena_rewind(&job->arena);
+	pthread_mutex_lock(&spare.lock);
+	bool kept = spare.n < SPARE_JOBS_MAX;
+	if (kept) {
+		job->next_spare = spare.first;
+		spare.first = job;
+		spare.n++;
+	}
+	pthread_mutex_unlock(&spare.lock);
+	if (!kept)
+		job_free(job);
+}
+
+/* "embd-0000000000000017" */
+static void name_job(struct job *job, uint64_t number)
+{
+	const char *prefix = id_prefixes[job->endpoint];
+	size_t n = strlen(prefix);
+	memcpy(job->id, prefix, n);
+	job->id[n++] = '-';
+	for (int shift = 60; shift >= 0; shift -= 4)
+		job->id[n++] = "0123456789abcdef"[number >> shift & 15];
+	job->id[n] = '\0';
+}
+
 struct job *job_new(enum api_endpoint endpoint, struct metrics *metrics)
 {
 	static atomic_ullong n_jobs;
-	struct job *job = mem_realloc(NULL, sizeof(*job));
-	*job = (struct job){ .endpoint = endpoint, .metrics = metrics, .status = 200 };
+	struct job *job = take_spare();
+	*job = (struct job){
+		.endpoint = endpoint,
+		.metrics = metrics,
+		.status = 200,
+		.arena = job->arena,
+		.body = job->body,
+		.text = job->text,
+		.token_ns = job->token_ns,
+		.text_end = job->text_end,
+		.cap_tokens = job->cap_tokens,
+	};
 	job->received_ns = clock_now_ns();
 	job->created_s = clock_read_ns(CLOCK_REALTIME) / NS_PER_S;
-	snprintf(job->id, sizeof(job->id), "%s-%016llx", id_prefixes[endpoint],
-	        (unsigned long long)atomic_fetch_add(&n_jobs, 1) + 1);
+	name_job(job, atomic_fetch_add(&n_jobs, 1) + 1);
 	atomic_init(&job->n_refs, 1);
 	pthread_mutex_init(&job->lock, NULL);
 	return job;
@@ -48,12 +138,7 @@ void job_unref(struct job *job)
 	if (atomic_fetch_sub(&job->n_refs, 1) != 1)
 		return;
 	pthread_mutex_destroy(&job->lock);
-	buf_release(&job->body);
-	buf_release(&job->text);
-	free(job->token_ns);
-	free(job->text_end);
-	arena_release(&job->arena);
-	free(job);
+	keep_spare(job);
 }
 
 void job_queue(struct job *job)

@@ -64,9 +64,14 @@ struct job {
 	size_t *text_end;
 	void (*wake)(void *ctx);
 	void *wake_ctx;
+
+	struct job *next_spare;
 };
 
-/* A job with one reference; received_ns is now. */
+/*
+ * A job with one reference; received_ns is now. Its memory is that of one that has ended, where
+ * there is one.
+ */
 struct job *job_new(enum api_endpoint endpoint, struct metrics *metrics);
 void job_ref(struct job *job);
 void job_unref(struct job *job);

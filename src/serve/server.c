@@ -13,7 +13,11 @@
 
 enum {
 	CONNECTIONS_DEFAULT = 65536,
-	CONNECTION_MEMORY_BYTES = 64 * 1024, /* header and read buffer of one connection */
+	/*
+	 * Header and read buffer of one connection. libmicrohttpd clears all of it after each
+	 * request.
+	 */
+	CONNECTION_MEMORY_BYTES = 32 * 1024,
 	/* libmicrohttpd overlooks the end of a client that leaves in the middle of its request. */
 	IDLE_TIMEOUT_S = 75,
 	SPARE_CALLS_MAX = 256,
@@ -90,11 +94,18 @@ void call_set_job(struct call *call)
 	call->job->wake_ctx = call;
 }
 
+static bool has_ended(struct job *job)
+{
+	pthread_mutex_lock(&job->lock);
+	bool ended = job->state == JOB_ENDED;
+	pthread_mutex_unlock(&job->lock);
+	return ended;
+}
+
+/* An executor may have answered at once: then there is nothing to break off. */
 void call_submitted(struct call *call)
 {
 	struct server *s = call->server;
-	const union MHD_ConnectionInfo *info =
-	        MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	call->submitted = true;
 	pthread_mutex_lock(&s->lock);
 	call->next = s->calls;
@@ -102,6 +113,10 @@ void call_submitted(struct call *call)
 		s->calls->prev = call;
 	s->calls = call;
 	pthread_mutex_unlock(&s->lock);
+	if (has_ended(call->job))
+		return;
+	const union MHD_ConnectionInfo *info =
+	        MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	call->fd = info ? info->connect_fd : -1;
 	if (call->fd >= 0)
 		leave_watch(&s->leave, call->fd, call);
@@ -278,7 +293,8 @@ static void break_off_all(struct server *s)
 {
 	pthread_mutex_lock(&s->lock);
 	for (struct call *call = s->calls; call; call = call->next)
-		break_off(s, call->job, JOB_CUT);
+		if (!has_ended(call->job))
+			break_off(s, call->job, JOB_CUT);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -290,8 +306,13 @@ void server_stop(struct server *s)
 		close(fd);
 	slots_open(&s->slots);
 	wait_for_calls(s, STOP_GRACE_NS);
+	/* More than once: a request that was on its way in may come to wait only now. */
+	for (int64_t until = clock_now_ns() + STOP_CUT_NS;
+	        has_calls(s) && clock_now_ns() < until;) {
+		break_off_all(s);
+		wait_for_calls(s, STOP_POLL_NS);
+	}
 	break_off_all(s);
-	wait_for_calls(s, STOP_CUT_NS);
 	MHD_stop_daemon(s->daemon);
 	leave_close(&s->leave);
 	while (s->spare) {

@@ -315,7 +315,10 @@ static bool simulate_submit(struct executor *base, struct job *job, struct api_e
 		job_queue(job);
 		int64_t due = sim_schedule_due_ns(&x->schedule);
 		sim_schedule_add(&x->schedule, &sj->seq);
-		if (sim_schedule_due_ns(&x->schedule) < due)
+		int64_t now_due = sim_schedule_due_ns(&x->schedule);
+		if (now_due <= job->received_ns) /* it takes no time: the thread is spared */
+			sim_schedule_run(&x->schedule, now_due);
+		else if (now_due < due)
 			pthread_cond_signal(&x->changed);
 	}
 	pthread_mutex_unlock(&x->lock);
