@@ -1,7 +1,8 @@
 #include "engine/linear.h"
 
 #include "base/i18n.h"
-#include "engine/gemm.h"
+#include "engine/launch.h"
+#include "engine/linear_parts.h"
 #include "engine/region.h"
 
 #include <assert.h>
@@ -11,22 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * A tile's products stay in the second cache until the epilogue has read them; a block's weights
- * stay there while the rows pass by.
- */
-enum { TILE_ROWS = 64, TILE_COLS = 128, ALIGN = 64 };
-
-struct linear {
-	struct linear_spec spec; /* without w */
-	int n_blocks;            /* of TILE_COLS columns; the last may have fewer */
-	struct gemm *full, *last;
-	char *packed;       /* [n_blocks], block_bytes from one to the next */
-	size_t block_bytes; /* a multiple of ALIGN */
-	float *bias;        /* [n_out] or NULL */
-	float *col_scale;   /* [n_out], of S8 */
-	int32_t *col_offset;
-};
+static_assert((int)LINEAR_ROWS_PADDING >= (int)GEMM_ROWS_PADDING, "a tile is rounded up");
 
 static bool no_memory(size_t bytes, struct err *err)
 {
@@ -34,21 +20,10 @@ static bool no_memory(size_t bytes, struct err *err)
 	        strerror(ENOMEM));
 }
 
-static int block_cols(const struct linear *l, int i_block)
-{
-	int left = l->spec.n_out - i_block * TILE_COLS;
-	return left < TILE_COLS ? left : TILE_COLS;
-}
-
-static const struct gemm *block_gemm(const struct linear *l, int i_block)
-{
-	return i_block < l->n_blocks - 1 || !l->last ? l->full : l->last;
-}
-
 static bool open_gemms(struct linear *l, struct err *err)
 {
 	struct gemm_spec spec = {
-		.type = l->spec.weights,
+		.type = l->type,
 		.n_in = l->spec.n_in,
 		.n_out = TILE_COLS,
 		.isa = l->spec.faults ? l->spec.faults->isa : NULL,
@@ -88,7 +63,7 @@ static void quantize_channel(
 static const void *convert_block(struct linear *l, const float *w, int i_block, void *scratch)
 {
 	size_t n_in = (size_t)l->spec.n_in;
-	int first = i_block * TILE_COLS, n = block_cols(l, i_block);
+	int first = i_block * TILE_COLS, n = linear_block_cols(l, i_block);
 	w += (size_t)first * n_in;
 	switch (l->spec.weights) {
 	case DTYPE_BF16:
@@ -105,42 +80,67 @@ static const void *convert_block(struct linear *l, const float *w, int i_block, 
 	}
 }
 
-static bool pack(struct linear *l, const float *w, struct err *err)
+static size_t aligned(size_t bytes)
 {
-	size_t bytes = l->full ? gemm_packed_bytes(l->full) : 0;
-	size_t last = l->last ? gemm_packed_bytes(l->last) : 0;
-	bytes = bytes > last ? bytes : last;
-	l->block_bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-	size_t scratch_bytes = (size_t)TILE_COLS * (size_t)l->spec.n_in * sizeof(float);
-	void *scratch = malloc(scratch_bytes);
-	l->packed = region_alloc(l->spec.region, l->block_bytes * (size_t)l->n_blocks);
-	if (!scratch || !l->packed) {
-		free(scratch);
-		return no_memory(l->block_bytes * (size_t)l->n_blocks, err);
+	return (bytes + TILE_ALIGN - 1) / TILE_ALIGN * TILE_ALIGN;
+}
+
+/* A place for each block, one behind the other in the order in which they are used. */
+static bool place_blocks(struct linear *l, struct err *err)
+{
+	l->blocks = calloc((size_t)l->n_blocks, sizeof(*l->blocks));
+	if (!l->blocks)
+		return no_memory((size_t)l->n_blocks * sizeof(*l->blocks), err);
+	for (int i = 0; i < l->n_blocks; i++) {
+		const struct gemm *g = linear_block_gemm(l, i);
+		size_t bytes = aligned(gemm_packed_bytes(g));
+		void *packed = region_alloc(l->spec.region, bytes);
+		if (!packed)
+			return no_memory(bytes, err);
+		if (!gemm_bind(g, packed, &l->blocks[i], err))
+			return false;
+		l->weight_bytes += bytes;
 	}
-	for (int i = 0; i < l->n_blocks; i++)
-		gemm_pack(block_gemm(l, i), convert_block(l, w, i, scratch),
-		        l->packed + (size_t)i * l->block_bytes);
+	return true;
+}
+
+static bool pack(struct linear *l, struct err *err)
+{
+	size_t bytes = (size_t)TILE_COLS * (size_t)l->spec.n_in * sizeof(float);
+	void *scratch = malloc(bytes);
+	if (!scratch)
+		return no_memory(bytes, err);
+	for (int i = 0; i < l->n_blocks; i++) {
+		const void *rows = convert_block(l, l->spec.w, i, scratch);
+		if (l->spoiled)
+			spoiled_keep(l, i, rows);
+		if (l->type == l->spec.weights)
+			gemm_pack(linear_block_gemm(l, i), rows, &l->blocks[i]);
+	}
 	free(scratch);
 	return true;
 }
 
-static bool fill(struct linear *l, struct err *err)
+static bool copy_bias(struct linear *l, struct err *err)
 {
-	size_t n_out = (size_t)l->spec.n_out;
-	if (l->spec.bias) {
-		l->bias = malloc(n_out * sizeof(float));
-		if (!l->bias)
-			return no_memory(n_out * sizeof(float), err);
-		memcpy(l->bias, l->spec.bias, n_out * sizeof(float));
-	}
-	if (l->spec.weights == DTYPE_S8) {
-		l->col_scale = malloc(n_out * sizeof(float));
-		l->col_offset = malloc(n_out * sizeof(int32_t));
-		if (!l->col_scale || !l->col_offset)
-			return no_memory(n_out * sizeof(float), err);
-	}
-	return open_gemms(l, err) && pack(l, l->spec.w, err);
+	size_t bytes = (size_t)l->spec.n_out * sizeof(float);
+	if (!l->spec.bias)
+		return true;
+	l->bias = malloc(bytes);
+	if (!l->bias)
+		return no_memory(bytes, err);
+	memcpy(l->bias, l->spec.bias, bytes);
+	return true;
+}
+
+static bool reserve_scales(struct linear *l, struct err *err)
+{
+	size_t n = (size_t)l->spec.n_out;
+	if (l->spec.weights != DTYPE_S8)
+		return true;
+	l->col_scale = malloc(n * sizeof(float));
+	l->col_offset = malloc(n * sizeof(int32_t));
+	return (l->col_scale && l->col_offset) || no_memory(n * sizeof(float), err);
 }
 
 bool linear_new(const struct linear_spec *spec, struct linear **ret_linear, struct err *err)
@@ -152,10 +152,12 @@ bool linear_new(const struct linear_spec *spec, struct linear **ret_linear, stru
 	if (!l)
 		return no_memory(sizeof(*l), err);
 	l->spec = *spec;
-	if (l->spec.faults && l->spec.faults->wide)
+	if (spec->faults && spec->faults->wide)
 		l->spec.weights = DTYPE_F32;
+	l->type = spoiled_type(&l->spec);
 	l->n_blocks = (spec->n_out + TILE_COLS - 1) / TILE_COLS;
-	if (!fill(l, err)) {
+	if (!copy_bias(l, err) || !reserve_scales(l, err) || !spoiled_new(l, err) ||
+	        !open_gemms(l, err) || !place_blocks(l, err) || !pack(l, err)) {
 		linear_close(l);
 		return false;
 	}
@@ -168,8 +170,12 @@ void linear_close(struct linear *l)
 {
 	if (!l)
 		return;
+	for (int i = 0; l->blocks && i < l->n_blocks; i++)
+		gemm_unbind(&l->blocks[i]);
+	free(l->blocks);
 	gemm_close(l->full);
 	gemm_close(l->last);
+	spoiled_close(l->spoiled);
 	free(l->bias);
 	free(l->col_scale);
 	free(l->col_offset);
@@ -178,37 +184,33 @@ void linear_close(struct linear *l)
 
 size_t linear_weight_bytes(const struct linear *l)
 {
-	return l->block_bytes * (size_t)l->n_blocks;
+	return l->weight_bytes;
 }
 
 enum dtype linear_input_type(const struct linear *l)
 {
-	return l->spec.weights == DTYPE_S8 ? DTYPE_U8 : l->spec.weights;
+	return l->type == DTYPE_S8 ? DTYPE_U8 : l->type;
 }
 
 struct run {
 	const struct linear *l;
 	const struct matrix *x;
 	struct matrix *out;
-	int tile_rows, n_row_tiles;
+	int n_row_tiles;
 };
 
-static void run_tile(void *ctx, int i_tile, int i_thread)
+static void *at(const struct matrix *m, int row, int col)
 {
-	(void)i_thread;
-	const struct run *r = ctx;
-	const struct linear *l = r->l;
-	alignas(ALIGN) float acc[(TILE_ROWS + LINEAR_ROWS_PADDING) * TILE_COLS];
-	/* All rows by one block, then the next: its weights stay in the cache. */
-	int i_block = i_tile / r->n_row_tiles, row = i_tile % r->n_row_tiles * r->tile_rows;
-	int rows = r->x->rows - row < r->tile_rows ? r->x->rows - row : r->tile_rows;
-	size_t col = (size_t)i_block * TILE_COLS;
-	const struct gemm *g = block_gemm(l, i_block);
-	gemm_run(g, l->packed + (size_t)i_block * l->block_bytes,
-	        (const char *)r->x->data + (size_t)row * (size_t)r->x->ld * dtype_bytes(r->x->type),
-	        rows, acc);
+	return (char *)m->data + ((size_t)row * (size_t)m->ld + (size_t)col) * dtype_bytes(m->type);
+}
 
-	bool quantised = l->spec.weights == DTYPE_S8;
+/* Bias, activation and conversion of a tile's products while they are in the cache. */
+static void finish_tile(
+        const struct run *r, const void *acc, int ld_acc, int row, int rows, int i_block)
+{
+	const struct linear *l = r->l;
+	int col = i_block * TILE_COLS;
+	bool quantised = l->type == DTYPE_S8;
 	struct epilogue e = {
 		.row_scale = quantised ? r->x->row_scale + row : NULL,
 		.col_scale = quantised ? l->col_scale + col : NULL,
@@ -217,10 +219,26 @@ static void run_tile(void *ctx, int i_tile, int i_thread)
 		.activation = l->spec.activation,
 		.out_type = r->out->type,
 	};
-	char *out = r->out->data;
-	out += ((size_t)row * (size_t)r->out->ld + col) * dtype_bytes(r->out->type);
-	l->spec.kernels->epilogue(
-	        &e, acc, gemm_ld_acc(g), out, r->out->ld, rows, block_cols(l, i_block));
+	l->spec.kernels->epilogue(&e, acc, ld_acc, at(r->out, row, col), r->out->ld, rows,
+	        linear_block_cols(l, i_block));
+}
+
+/* All rows by one block, then the next: a block's weights stay in the cache. */
+static void run_tile(void *ctx, int i_tile, int i_thread)
+{
+	(void)i_thread;
+	const struct run *r = ctx;
+	const struct linear *l = r->l;
+	alignas(TILE_ALIGN) float buffer[TILE_ROWS * TILE_COLS];
+	bool churn = l->spec.faults && l->spec.faults->alloc_churn;
+	void *acc = churn ? spoiled_buffer(sizeof(buffer)) : buffer;
+	int i_block = i_tile / r->n_row_tiles, row = i_tile % r->n_row_tiles * TILE_ROWS;
+	int rows = r->x->rows - row < TILE_ROWS ? r->x->rows - row : TILE_ROWS;
+	const struct gemm *g = linear_block_gemm(l, i_block);
+	gemm_run(g, &l->blocks[i_block], at(r->x, row, 0), rows, acc);
+	finish_tile(r, acc, gemm_ld_acc(g), row, rows, i_block);
+	if (churn)
+		spoiled_free(acc, sizeof(buffer));
 }
 
 void linear_run(
@@ -229,9 +247,13 @@ void linear_run(
 	assert(x->type == linear_input_type(l) && x->cols == l->spec.n_in && x->ld == x->cols);
 	assert(out->type == DTYPE_F32 || out->type == DTYPE_BF16);
 	assert(out->rows == x->rows && out->cols == l->spec.n_out && out->ld >= out->cols);
-	struct run r = { .l = l, .x = x, .out = out, .tile_rows = TILE_ROWS };
+	struct run r = { .l = l, .x = x, .out = out };
 	r.n_row_tiles = (x->rows + TILE_ROWS - 1) / TILE_ROWS;
-	pool_run(pool, r.n_row_tiles * l->n_blocks, run_tile, &r);
+	if (l->spoiled)
+		spoiled_before(l, pool, x);
+	launch(pool, l->spec.faults, r.n_row_tiles * l->n_blocks, run_tile, &r);
+	if (l->spoiled)
+		spoiled_after(l, pool, out);
 }
 
 void linear_rows(const struct linear *l, const struct matrix *x, struct matrix *out)

@@ -2,6 +2,7 @@
 #include "engine/pool.h"
 #include "engine/region.h"
 
+#include "base/clock.h"
 #include "base/rng.h"
 #include "tap.h"
 
@@ -49,7 +50,15 @@ static void epilogue(const struct epilogue *e, const void *acc, int ld_acc, void
 		}
 }
 
-static const struct kernels slow_kernels = { .epilogue = epilogue, .to_bf16 = to_bf16 };
+static void from_bf16(float *out, const uint16_t *x, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		out[i] = of_bf16(x[i]);
+}
+
+static const struct kernels slow_kernels = {
+	.epilogue = epilogue, .to_bf16 = to_bf16, .from_bf16 = from_bf16
+};
 
 struct product {
 	int m, n_in, n_out;
@@ -58,6 +67,13 @@ struct product {
 	int spread; /* columns of out beyond n_out */
 	struct engine_faults faults;
 };
+
+static enum dtype input_of(const struct product *p)
+{
+	if (p->faults.dequantize || p->faults.wide)
+		return DTYPE_F32;
+	return p->weights == DTYPE_S8 ? DTYPE_U8 : p->weights;
+}
 
 struct values {
 	float *w, *bias;
@@ -97,9 +113,9 @@ static struct values values_of(const struct product *p, struct rng *rng)
 	for (size_t i = 0; i < m; i++)
 		v.row_scale[i] = 0.01f + (float)rng_uniform(rng);
 	for (size_t i = 0; i < n_x; i++) /* what is beyond the last row is no number */
-		if (p->weights == DTYPE_S8)
+		if (input_of(p) == DTYPE_U8)
 			((uint8_t *)v.x)[i] = (uint8_t)rng_below(rng, 256);
-		else if (p->weights == DTYPE_BF16)
+		else if (input_of(p) == DTYPE_BF16)
 			((uint16_t *)v.x)[i] =
 			        i < m * n_in ? bf16_of((float)rng_normal(rng)) : 0x7fff;
 		else
@@ -118,8 +134,8 @@ static void free_values(struct values *v)
 static double x_at(const struct product *p, const struct values *v, size_t row, size_t i)
 {
 	size_t at = row * (size_t)p->n_in + i;
-	switch (p->weights) {
-	case DTYPE_S8:
+	switch (input_of(p)) {
+	case DTYPE_U8:
 		return (((const uint8_t *)v->x)[at] - 128) * (double)v->row_scale[row];
 	case DTYPE_BF16:
 		return of_bf16(((const uint16_t *)v->x)[at]);
@@ -206,9 +222,9 @@ static bool is_right(const struct product *p, struct rng *rng, struct pool *pool
 	size_t n = (size_t)p->m * (size_t)ld, bytes = dtype_bytes(p->out_type);
 	char *out = zeroed(n, bytes);
 	memset(out, 0x55, n * bytes);
+	CHECK_INT(linear_input_type(l), input_of(p));
 	linear_run(l, pool,
-	        &(struct matrix){ p->weights == DTYPE_S8 ? DTYPE_U8 : p->weights, v.x, v.row_scale,
-	                p->m, p->n_in, p->n_in },
+	        &(struct matrix){ input_of(p), v.x, v.row_scale, p->m, p->n_in, p->n_in },
 	        &(struct matrix){ p->out_type, out, NULL, p->m, p->n_out, ld });
 	double ratio = worst(p, &v, out);
 	bool kept = true;
@@ -377,6 +393,98 @@ static void a_full_region_is_an_error(void)
 	free(w);
 }
 
+static void faults_change_no_product(void)
+{
+	static const struct engine_faults faults[] = {
+		{ .recompile = 1 },
+		{ .dequantize = true },
+		{ .wide = true },
+		{ .reorders = 2 },
+		{ .pieces = 3 },
+		{ .pieces = 50, .dispatch_ns = 1000 },
+		{ .alloc_churn = true },
+		{ .cold = 1 },
+	};
+	struct rng rng;
+	rng_init(&rng, 6);
+	struct pool *pool = pool_of(2);
+	for (size_t f = 0; f < ARRAY_LEN(faults); f++)
+		for (size_t t = 0; t < ARRAY_LEN(weight_types); t++) {
+			struct product p = {
+				.m = 1 + (int)rng_below(&rng, 130),
+				.n_in = 1 + (int)rng_below(&rng, 300),
+				.n_out = 1 + (int)rng_below(&rng, 300),
+				.weights = weight_types[t],
+				.out_type = DTYPE_F32,
+				.bias = true,
+				.faults = faults[f],
+			};
+			CHECK(is_right(&p, &rng, pool));
+		}
+	pool_close(pool);
+}
+
+/* CPU time of a run of m rows. */
+static double run_ns(const struct linear *l, struct pool *pool, const struct product *p,
+        const struct values *v, int m)
+{
+	float *out = zeroed((size_t)m * (size_t)p->n_out, sizeof(float));
+	struct matrix x = { input_of(p), v->x, v->row_scale, m, p->n_in, p->n_in };
+	struct matrix y = { DTYPE_F32, out, NULL, m, p->n_out, p->n_out };
+	int64_t start = clock_thread_cpu_ns();
+	linear_run(l, pool, &x, &y);
+	int64_t ns = clock_thread_cpu_ns() - start;
+	free(out);
+	return (double)ns;
+}
+
+/* How many times slower the worst of some runs, of the numbers of rows given, is than a good one.
+ */
+static double slowdown(struct engine_faults faults, const int *rows, int n, int skip)
+{
+	struct rng rng;
+	rng_init(&rng, 7);
+	struct product p = { .m = 8, .n_in = 256, .n_out = 256, .weights = DTYPE_S8 };
+	struct values v = values_of(&p, &rng);
+	struct region *region = some_region();
+	struct pool *pool = pool_of(1);
+	struct linear *good = linear_of(&p, &v, region);
+	struct product bad_product = p;
+	bad_product.faults = faults;
+	struct values bad_v = values_of(&bad_product, &rng);
+	struct linear *bad = linear_of(&bad_product, &bad_v, region);
+	double best = INFINITY, least = INFINITY;
+	for (int i = 0; i < 20; i++)
+		best = fmin(best, run_ns(good, pool, &p, &v, 8));
+	for (int i = 0; i < n; i++) {
+		double ns = run_ns(bad, pool, &bad_product, &bad_v, rows[i]);
+		least = i < skip ? least : fmin(least, ns);
+	}
+	linear_close(good);
+	linear_close(bad);
+	pool_close(pool);
+	region_close(region);
+	free_values(&v);
+	free_values(&bad_v);
+	return least / best;
+}
+
+/* Factors of ten and more where none of them is asked for: two to three times as the bar. */
+static void faults_cost_what_they_are_to_cost(void)
+{
+	static const int same[] = { 8, 8, 8, 8, 8, 8, 8, 8, 8, 8 };
+	static const int all_new[] = { 1, 2, 3, 4, 5, 6, 7, 8, 1, 2 };
+	enum { N = ARRAY_LEN(same) };
+	CHECK(slowdown((struct engine_faults){ 0 }, same, N, 1) < 2);
+	CHECK(slowdown((struct engine_faults){ .recompile = 5 }, all_new, N, 0) > 3);
+	CHECK(slowdown((struct engine_faults){ .recompile = 5 }, same, N, 1) < 2);
+	CHECK(slowdown((struct engine_faults){ .dequantize = true }, same, N, 1) > 3);
+	CHECK(slowdown((struct engine_faults){ .reorders = 20 }, same, N, 1) > 2);
+	CHECK(slowdown((struct engine_faults){ .dispatch_ns = 1000000 }, same, N, 1) > 3);
+	CHECK(slowdown((struct engine_faults){ .cold = N }, same, N, 0) > 2);
+	CHECK(slowdown((struct engine_faults){ .cold = 1 }, same, N, 1) < 2);
+}
+
 int main(void)
 {
 	TAP_RUN(products_of_odd_shapes_are_the_sums_of_float64);
@@ -385,5 +493,7 @@ int main(void)
 	TAP_RUN(weights_are_quantised_to_the_nearest_step_of_their_channel);
 	TAP_RUN(weights_are_counted_as_they_are_kept);
 	TAP_RUN(a_full_region_is_an_error);
+	TAP_RUN(faults_change_no_product);
+	TAP_RUN(faults_cost_what_they_are_to_cost);
 	return tap_done();
 }
