@@ -30,15 +30,37 @@ static bool same(const struct gemm_spec *a, const struct gemm_spec *b)
 	       (a->isa == b->isa || (a->isa && b->isa && strcmp(a->isa, b->isa) == 0));
 }
 
+static const struct products *products_for(const char *isa)
+{
+	const struct products *named = isa ? products_named(isa) : NULL;
+	return named ? named : products_best();
+}
+
+/* Of the plain ones nothing is known but that they are right. */
+static bool wants_library(enum dtype type, const char *isa)
+{
+#ifdef VENTURI_ONEDNN
+	if (isa)
+		return strcmp(isa, "onednn") == 0;
+	return gemm_onednn_has_tiles(type) || products_best() == products_named("plain");
+#else
+	(void)type, (void)isa;
+	return false;
+#endif
+}
+
+int gemm_block(enum dtype type, const char *isa)
+{
+	return wants_library(type, isa) ? 128 : 64;
+}
+
 static void choose(struct gemm *g)
 {
 #ifdef VENTURI_ONEDNN
-	if (!g->spec.isa && (g->onednn = gemm_onednn_open(&g->spec)))
+	if (wants_library(g->spec.type, g->spec.isa) && (g->onednn = gemm_onednn_open(&g->spec)))
 		return;
 #endif
-	g->products = g->spec.isa ? products_named(g->spec.isa) : NULL;
-	if (!g->products)
-		g->products = products_best();
+	g->products = products_for(g->spec.isa);
 }
 
 static struct gemm *find_or_make(const struct gemm_spec *spec)

@@ -1,7 +1,8 @@
 /*
  * gemm.h - products of one shape, [any rows, n_in] by [n_in, n_out], by whatever is fastest here:
- * oneDNN where the program was built with it and has code for this machine, else our own
- * (products.h).
+ * oneDNN where the machine has matrix registers (AMX), which we have no code for, or no instruction
+ * set that we know; else our own (products.h), which are as fast as the vector units. Measured by
+ * bench/products.
  *
  * A gemm knows the shape and how to pack weights for it; layers of one shape share one, and so do
  * all blocks of a layer. Read-only after gemm_open, for any number of threads; each call runs in
@@ -27,10 +28,15 @@ enum {
 struct gemm_spec {
 	enum dtype type; /* of the weights: F32, BF16 or S8; x is F32, BF16 or U8 */
 	int n_in, n_out;
-	const char *isa; /* "plain", "avx2": our own for no more than that; NULL: the fastest */
+	const char *isa; /* "onednn", "plain", "avx2" ...: what to use if it is there; NULL: the
+	                    fastest */
 };
 
-/* errors   ERR_SYSTEM: no memory, or the library refuses */
+/* How many columns make a good block: few enough to share them out, as many as cost little. */
+enum { GEMM_BLOCK_MAX = 128 };
+int gemm_block(enum dtype type, const char *isa);
+
+/* errors   ERR_SYSTEM: no memory */
 bool gemm_open(const struct gemm_spec *spec, struct gemm **ret_gemm, struct err *err) NODISCARD;
 void gemm_close(struct gemm *g);
 

@@ -251,6 +251,12 @@ static bool has_instructions(enum dtype type)
 	return (isa & need) == need;
 }
 
+bool gemm_onednn_has_tiles(enum dtype type)
+{
+	int isa = (int)dnnl_get_effective_cpu_isa(), amx = (int)dnnl_cpu_isa_avx512_core_amx;
+	return type != DTYPE_F32 && (isa & amx) == amx;
+}
+
 static void set_types(struct gemm_onednn *g, enum dtype type)
 {
 	g->x_type = type == DTYPE_S8 ? dnnl_u8 : type == DTYPE_BF16 ? dnnl_bf16 : dnnl_f32;

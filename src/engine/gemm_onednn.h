@@ -8,6 +8,9 @@
 
 struct gemm_onednn;
 
+/* Whether this machine has matrix registers for the type, and the library uses them. */
+bool gemm_onednn_has_tiles(enum dtype type);
+
 /* NULL: the library has no code for this type and shape that is worth its name on this machine. */
 struct gemm_onednn *gemm_onednn_open(const struct gemm_spec *spec);
 void gemm_onednn_close(struct gemm_onednn *g);

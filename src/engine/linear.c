@@ -20,17 +20,22 @@ static bool no_memory(size_t bytes, struct err *err)
 	        strerror(ENOMEM));
 }
 
+static const char *isa_of(const struct linear_spec *spec)
+{
+	return spec->faults ? spec->faults->isa : NULL;
+}
+
 static bool open_gemms(struct linear *l, struct err *err)
 {
 	struct gemm_spec spec = {
 		.type = l->type,
 		.n_in = l->spec.n_in,
-		.n_out = TILE_COLS,
-		.isa = l->spec.faults ? l->spec.faults->isa : NULL,
+		.n_out = l->block,
+		.isa = isa_of(&l->spec),
 	};
-	if (l->spec.n_out >= TILE_COLS && !gemm_open(&spec, &l->full, err))
+	if (l->spec.n_out >= l->block && !gemm_open(&spec, &l->full, err))
 		return false;
-	spec.n_out = l->spec.n_out % TILE_COLS;
+	spec.n_out = l->spec.n_out % l->block;
 	return spec.n_out == 0 || gemm_open(&spec, &l->last, err);
 }
 
@@ -59,11 +64,11 @@ static void quantize_channel(
 	*ret_offset = 128 * sum;
 }
 
-/* The rows of one block in the type of the weights; scratch [TILE_COLS, n_in]. */
+/* The rows of one block in the type of the weights; scratch [block, n_in]. */
 static const void *convert_block(struct linear *l, const float *w, int i_block, void *scratch)
 {
 	size_t n_in = (size_t)l->spec.n_in;
-	int first = i_block * TILE_COLS, n = linear_block_cols(l, i_block);
+	int first = i_block * l->block, n = linear_block_cols(l, i_block);
 	w += (size_t)first * n_in;
 	switch (l->spec.weights) {
 	case DTYPE_BF16:
@@ -106,7 +111,7 @@ static bool place_blocks(struct linear *l, struct err *err)
 
 static bool pack(struct linear *l, struct err *err)
 {
-	size_t bytes = (size_t)TILE_COLS * (size_t)l->spec.n_in * sizeof(float);
+	size_t bytes = (size_t)l->block * (size_t)l->spec.n_in * sizeof(float);
 	void *scratch = malloc(bytes);
 	if (!scratch)
 		return no_memory(bytes, err);
@@ -155,7 +160,8 @@ bool linear_new(const struct linear_spec *spec, struct linear **ret_linear, stru
 	if (spec->faults && spec->faults->wide)
 		l->spec.weights = DTYPE_F32;
 	l->type = spoiled_type(&l->spec);
-	l->n_blocks = (spec->n_out + TILE_COLS - 1) / TILE_COLS;
+	l->block = gemm_block(l->type, isa_of(spec));
+	l->n_blocks = (spec->n_out + l->block - 1) / l->block;
 	if (!copy_bias(l, err) || !reserve_scales(l, err) || !spoiled_new(l, err) ||
 	        !open_gemms(l, err) || !place_blocks(l, err) || !pack(l, err)) {
 		linear_close(l);
@@ -196,7 +202,8 @@ struct run {
 	const struct linear *l;
 	const struct matrix *x;
 	struct matrix *out;
-	int n_row_tiles;
+	int tile_rows, tile_blocks; /* of one tile */
+	int n_row_tiles, n_tiles;
 };
 
 static void *at(const struct matrix *m, int row, int col)
@@ -209,7 +216,7 @@ static void finish_tile(
         const struct run *r, const void *acc, int ld_acc, int row, int rows, int i_block)
 {
 	const struct linear *l = r->l;
-	int col = i_block * TILE_COLS;
+	int col = i_block * l->block;
 	bool quantised = l->type == DTYPE_S8;
 	struct epilogue e = {
 		.row_scale = quantised ? r->x->row_scale + row : NULL,
@@ -223,22 +230,55 @@ static void finish_tile(
 	        linear_block_cols(l, i_block));
 }
 
-/* All rows by one block, then the next: a block's weights stay in the cache. */
+static void run_block(const struct run *r, int i_block, int row, int rows, void *acc)
+{
+	const struct gemm *g = linear_block_gemm(r->l, i_block);
+	gemm_run(g, &r->l->blocks[i_block], at(r->x, row, 0), rows, acc);
+	finish_tile(r, acc, gemm_ld_acc(g), row, rows, i_block);
+}
+
+/* All rows by some blocks, then by the next: their weights stay in the cache. */
 static void run_tile(void *ctx, int i_tile, int i_thread)
 {
 	(void)i_thread;
 	const struct run *r = ctx;
 	const struct linear *l = r->l;
-	alignas(TILE_ALIGN) float buffer[TILE_ROWS * TILE_COLS];
+	alignas(TILE_ALIGN) float buffer[TILE_ROWS * GEMM_BLOCK_MAX];
 	bool churn = l->spec.faults && l->spec.faults->alloc_churn;
 	void *acc = churn ? spoiled_buffer(sizeof(buffer)) : buffer;
-	int i_block = i_tile / r->n_row_tiles, row = i_tile % r->n_row_tiles * TILE_ROWS;
-	int rows = r->x->rows - row < TILE_ROWS ? r->x->rows - row : TILE_ROWS;
-	const struct gemm *g = linear_block_gemm(l, i_block);
-	gemm_run(g, &l->blocks[i_block], at(r->x, row, 0), rows, acc);
-	finish_tile(r, acc, gemm_ld_acc(g), row, rows, i_block);
+	int row = i_tile % r->n_row_tiles * r->tile_rows;
+	int rows = r->x->rows - row < r->tile_rows ? r->x->rows - row : r->tile_rows;
+	int first = i_tile / r->n_row_tiles * r->tile_blocks;
+	for (int i = first; i < first + r->tile_blocks && i < l->n_blocks; i++)
+		run_block(r, i, row, rows, acc);
 	if (churn)
 		spoiled_free(acc, sizeof(buffer));
+}
+
+static void count_tiles(struct run *r)
+{
+	r->n_row_tiles = (r->x->rows + r->tile_rows - 1) / r->tile_rows;
+	r->n_tiles = r->n_row_tiles * ((r->l->n_blocks + r->tile_blocks - 1) / r->tile_blocks);
+}
+
+/*
+ * A few tiles for each thread, so that one that was put aside for a while has others take its
+ * share; not many more, since each costs its thread the line on which they are counted.
+ */
+static void choose_tiles(struct run *r, int n_threads)
+{
+	enum { FEW = 2, MANY = 16, ROWS_MIN = 24, BLOCKS_MAX = 4 };
+	r->tile_rows = TILE_ROWS;
+	r->tile_blocks = 1;
+	count_tiles(r);
+	while (r->n_tiles < FEW * n_threads && r->tile_rows > ROWS_MIN) {
+		r->tile_rows /= 2;
+		count_tiles(r);
+	}
+	while (r->n_tiles > 2 * MANY * n_threads && r->tile_blocks < BLOCKS_MAX) {
+		r->tile_blocks *= 2;
+		count_tiles(r);
+	}
 }
 
 void linear_run(
@@ -248,10 +288,10 @@ void linear_run(
 	assert(out->type == DTYPE_F32 || out->type == DTYPE_BF16);
 	assert(out->rows == x->rows && out->cols == l->spec.n_out && out->ld >= out->cols);
 	struct run r = { .l = l, .x = x, .out = out };
-	r.n_row_tiles = (x->rows + TILE_ROWS - 1) / TILE_ROWS;
+	choose_tiles(&r, pool_n_threads(pool));
 	if (l->spoiled)
 		spoiled_before(l, pool, x);
-	launch(pool, l->spec.faults, r.n_row_tiles * l->n_blocks, run_tile, &r);
+	launch(pool, l->spec.faults, r.n_tiles, run_tile, &r);
 	if (l->spoiled)
 		spoiled_after(l, pool, out);
 }

@@ -51,8 +51,8 @@ void spoiled_close(struct spoiled *s)
 
 static char *rows_of(const struct linear *l, int i_block)
 {
-	return l->spoiled->rows +
-	       (size_t)i_block * TILE_COLS * (size_t)l->spec.n_in * dtype_bytes(l->spec.weights);
+	return l->spoiled->rows + (size_t)i_block * (size_t)l->block * (size_t)l->spec.n_in *
+	                                  dtype_bytes(l->spec.weights);
 }
 
 void spoiled_keep(struct linear *l, int i_block, const void *rows)
@@ -77,7 +77,7 @@ static float *widen(const struct linear *l, int i_block)
 		return wide;
 	}
 	for (int r = 0; r < n; r++) {
-		float scale = l->col_scale[i_block * TILE_COLS + r];
+		float scale = l->col_scale[i_block * l->block + r];
 		const int8_t *s = (const int8_t *)rows + (size_t)r * n_in;
 		for (size_t i = 0; i < n_in; i++)
 			wide[(size_t)r * n_in + i] = (float)s[i] * scale;

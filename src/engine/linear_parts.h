@@ -12,14 +12,15 @@
 
 /*
  * A tile's products stay in the second cache until the epilogue has read them; a block's weights
- * stay there while the rows pass by.
+ * stay there while the rows pass by. 96 rows are a multiple both of the 12 that our own products
+ * take at once and of the 16 of AMX.
  */
-enum { TILE_ROWS = 64, TILE_COLS = 128, TILE_ALIGN = 64 };
+enum { TILE_ROWS = 96, TILE_ALIGN = 64 };
 
 struct linear {
 	struct linear_spec spec; /* without w and bias */
 	enum dtype type;         /* in which it multiplies; of the weights, but for some faults */
-	int n_blocks;            /* of TILE_COLS columns; the last may have fewer */
+	int block, n_blocks;     /* of so many columns; the last may have fewer */
 	struct gemm *full, *last;
 	struct gemm_weights *blocks; /* [n_blocks] */
 	size_t weight_bytes;
@@ -31,19 +32,19 @@ struct linear {
 
 static inline int linear_block_cols(const struct linear *l, int i_block)
 {
-	int left = l->spec.n_out - i_block * TILE_COLS;
-	return left < TILE_COLS ? left : TILE_COLS;
+	int left = l->spec.n_out - i_block * l->block;
+	return left < l->block ? left : l->block;
 }
 
 static inline const struct gemm *linear_block_gemm(const struct linear *l, int i_block)
 {
-	return linear_block_cols(l, i_block) == TILE_COLS ? l->full : l->last;
+	return linear_block_cols(l, i_block) == l->block ? l->full : l->last;
 }
 
 /* In which type a layer multiplies that was given these weights. */
 enum dtype spoiled_type(const struct linear_spec *spec);
 
-/* spec->faults asks for something that a layer must remember. rows: TILE_COLS rows at a time. */
+/* spec->faults asks for something that a layer must remember. */
 bool spoiled_new(struct linear *l, struct err *err) NODISCARD;
 void spoiled_close(struct spoiled *s);
 /* Keeps the rows of a block in the type of the weights, before they are packed. */

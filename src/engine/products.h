@@ -12,8 +12,9 @@
 #include <stddef.h>
 
 struct products {
-	const char *name; /* "avx512", "avx2", "plain" */
-	int panel;        /* columns that are packed side by side */
+	const char *name;         /* "avx512_bf16", "avx512_vnni", "avx512", "avx2", "plain" */
+	int panel;                /* columns that are packed side by side */
+	int group_bf16, group_s8; /* inputs that are multiplied by one instruction */
 
 	/*
 	 * acc = x times the transposed weights.
@@ -33,7 +34,10 @@ const struct products *products_best(void);
 const struct products *products_named(const char *name);
 
 size_t products_packed_bytes(const struct products *p, enum dtype type, int n_in, int n_out);
-/* w [n_out, n_in] of type; packed [panels][n_in][panel], the last panel filled up with zeros */
+/*
+ * w        [n_out, n_in] of type
+ * packed   [panels][groups of inputs][panel][group], filled up with zeros
+ */
 void products_pack(const struct products *p, enum dtype type, int n_in, int n_out, const void *w,
         void *packed);
 

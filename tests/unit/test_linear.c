@@ -299,12 +299,13 @@ static void products_of_the_shapes_of_encoders_are_the_sums_of_float64(void)
 
 static void every_instruction_set_gives_the_same_products(void)
 {
-	static const char *const sets[] = { "plain", "avx2", "avx512" };
+	static const char *const sets[] = { "onednn", "plain", "avx2", "avx512", "avx512_vnni",
+		"avx512_bf16" };
 	struct rng rng;
 	rng_init(&rng, 3);
 	struct pool *pool = pool_of(1);
 	for (size_t s = 0; s < ARRAY_LEN(sets); s++)
-		for (int m = 1; m <= 27; m++)
+		for (int m = 1; m <= 27; m += 1 + (m > 13))
 			for (size_t t = 0; t < ARRAY_LEN(weight_types); t++) {
 				struct product p = {
 					.m = m,
