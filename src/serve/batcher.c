@@ -236,7 +236,8 @@ static int padded_length(const struct batcher *b, const struct batcher_item *ite
 	int n = item->n_tokens;
 	if (item->bucket < b->buckets.n)
 		n = b->buckets.at[item->bucket];
-	return n > b->options.pad_least ? n : b->options.pad_least;
+	n = n > b->options.pad_least ? n : b->options.pad_least;
+	return b->options.pad_most && n > b->options.pad_most ? b->options.pad_most : n;
 }
 
 static bool is_full(const struct batcher *b, const struct queue *q)

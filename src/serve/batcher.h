@@ -45,6 +45,7 @@ struct batcher_options {
 	bool learn_buckets; /* from the lengths seen */
 	bool padded;        /* a batch costs its longest times its number */
 	int pad_least;      /* when padded: never to less than this */
+	int pad_most;       /* nor to more than this, which no sequence exceeds; 0: no limit */
 	int64_t queue_max;  /* sequences that wait; 0: no limit */
 	int64_t starve_ns;  /* 0: never */
 };

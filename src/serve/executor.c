@@ -1,5 +1,6 @@
 #include "serve/executor.h"
 
+#include "base/clock.h"
 #include "base/i18n.h"
 
 bool executor_check_length(
@@ -17,4 +18,10 @@ bool executor_check_length(
 		          "context of this model has room for %lld together"),
 		        (long long)n_prompt, (long long)max_tokens, (long long)x->n_ctx);
 	return true;
+}
+
+int64_t executor_retry_s(int64_t wait_ns)
+{
+	int64_t s = (wait_ns + NS_PER_S - 1) / NS_PER_S;
+	return s > 1 ? s : 1;
 }

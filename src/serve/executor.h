@@ -75,6 +75,9 @@ struct executor {
 bool executor_check_length(const struct executor *x, int64_t n_prompt, int64_t max_tokens,
         struct api_error *error) NODISCARD;
 
+/* What Retry-After says for a wait of so long: whole seconds, at least one. */
+int64_t executor_retry_s(int64_t wait_ns);
+
 struct batcher_options;
 struct encoder;
 struct fault_work;

@@ -152,7 +152,15 @@ void job_queue(struct job *job)
 	pthread_mutex_unlock(&job->lock);
 	if (!queued)
 		return;
-	metrics_add(job->metrics, METRIC_PROMPT_TOKENS, (double)job->n_prompt);
+	metrics_add(job->metrics, METRIC_PROMPT_TOKENS, job->n_prompt);
+}
+
+void job_tokenized(struct job *job, int64_t n_prompt, int64_t now_ns)
+{
+	pthread_mutex_lock(&job->lock);
+	job->n_prompt = n_prompt;
+	job->queued_ns = now_ns;
+	pthread_mutex_unlock(&job->lock);
 }
 
 void job_start(struct job *job, int64_t now_ns)
@@ -228,7 +236,7 @@ static void end_locked(struct job *job, enum job_end end, int64_t now_ns)
 	job->made_ns = now_ns;
 	if (was_running || was_waiting)
 		metrics_add(job->metrics, was_running ? METRIC_RUNNING : METRIC_WAITING, -1);
-	metrics_count_end(job->metrics, job_end_name(end));
+	metrics_count(job->metrics, METRIC_ENDED, job_end_name(end));
 	if (end == JOB_STOP || end == JOB_LENGTH)
 		metrics_observe_ns(job->metrics, METRIC_E2E, now_ns - job->received_ns);
 	wake(job);

@@ -55,6 +55,7 @@ struct job {
 	char failure[256];
 	struct api_error refusal; /* of JOB_REFUSED after submit */
 	bool cancelled;
+	int64_t queued_ns;                   /* tokenized, by those who tell */
 	int64_t started_ns, made_ns, due_ns; /* due: when made was planned, 0 unless simulated */
 	int64_t sent_first_ns,
 	        sent_last_ns; /* when its first token and its end went to the socket */
@@ -78,6 +79,9 @@ void job_unref(struct job *job);
 
 /* By the executor's submit, before anything is delivered. */
 void job_queue(struct job *job);
+
+/* How long its prompt is has become known; from now on it waits to be computed. */
+void job_tokenized(struct job *job, int64_t n_prompt, int64_t now_ns);
 
 /* It has left the queue. now: clock_now_ns(). */
 void job_start(struct job *job, int64_t now_ns);

@@ -4,6 +4,7 @@
 #include "base/i18n.h"
 #include "base/opt.h"
 #include "engine/profile.h"
+#include "serve/encode_service.h"
 #include "serve/executor.h"
 #include "serve/fault_work.h"
 #include "serve/faults.h"
@@ -28,14 +29,21 @@ struct options {
 	const char *listen, *port_file, *schedule_log, *profile, *options_from, *lang;
 	bool help, version, list_faults;
 	struct server_options server;
+	struct encode_args encode;
+	struct encode_plan encode_plan; /* what they mean */
 	struct opt_list fault;
 	struct faults faults; /* what they say */
 };
 
+enum { N_TABLES = 3 };
+
 static const struct opt rows[] = {
 	{ .type = OPT_HEADING, .help = N_("What to serve (one of them)") },
-	{ OPT(struct options, model, OPT_STRING, 0, "model", N_("FILE"),
-	        N_("a model of the Llama family, in GGUF")) },
+	{ OPT(struct options, model, OPT_STRING, 0, "model", N_("PATH"),
+	        N_("an encoder of the BERT family: a folder with config.json; or a model of the "
+	           "Llama family: a file in GGUF")) },
+	{ OPT(struct options, encode.synthetic, OPT_STRING, 0, "synthetic", N_("SHAPE"),
+	        N_("an encoder of random weights: bert-base, minilm ...; its speed is real")) },
 	{ OPT(struct options, simulate, OPT_STRING, 0, "simulate", N_("FILE"),
 	        N_("pretend: a service with the timing that the file describes")) },
 	{ .type = OPT_HEADING, .help = N_("How to serve it") },
@@ -57,6 +65,9 @@ static const struct opt rows[] = {
 	        N_("write the true times of every request and token, one line of JSON each")) },
 	{ OPT(struct options, profile, OPT_STRING, 0, "profile", N_("FILE"),
 	        N_("write a trace of the model's operators, for 'venturi trace'")) },
+};
+
+static const struct opt more_rows[] = {
 	{ .type = OPT_HEADING, .help = N_("To serve it badly, for tests and teaching") },
 	{ OPT(struct options, fault, OPT_LIST, 0, "fault", N_("NAME[=VALUE]"),
 	        N_("make a fault; may be given several times")) },
@@ -70,6 +81,16 @@ static const struct opt rows[] = {
 	{ OPT(struct options, help, OPT_FLAG, 'h', "help", NULL, N_("show this help")) },
 	{ OPT(struct options, version, OPT_FLAG, 0, "version", NULL, N_("show the version")) },
 };
+
+/* All options, in the order of --help. */
+static void list_tables(struct options *o, struct opt_table tables[N_TABLES])
+{
+	size_t n_encode;
+	const struct opt *encode_rows = encode_opt_rows(&n_encode);
+	tables[0] = (struct opt_table){ rows, ARRAY_LEN(rows), o };
+	tables[1] = (struct opt_table){ encode_rows, n_encode, &o->encode };
+	tables[2] = (struct opt_table){ more_rows, ARRAY_LEN(more_rows), o };
+}
 
 static int fail(const struct err *err)
 {
@@ -100,10 +121,10 @@ static bool read_options_text(
 }
 
 static bool parse_command_line(
-        const struct opt_table *table, int argc, char **argv, struct arena *run, struct err *err)
+        const struct opt_table *tables, int argc, char **argv, struct arena *run, struct err *err)
 {
 	struct opt_list args = { 0 };
-	if (!opt_parse(table, 1, argc - 1, argv + 1, run, &args, err))
+	if (!opt_parse(tables, N_TABLES, argc - 1, argv + 1, run, &args, err))
 		return false;
 	if (args.n > 0) {
 		err_set(err, ERR_USAGE, _("unexpected argument '%s'"), args.items[0]);
@@ -116,21 +137,29 @@ static bool parse_command_line(
 static bool parse_options(
         int argc, char **argv, struct arena *run, struct options *o, struct err *err)
 {
-	const struct opt_table table = { rows, ARRAY_LEN(rows), o };
+	struct opt_table tables[N_TABLES];
 	struct str text = { 0 };
-	if (!parse_command_line(&table, argc, argv, run, err))
+	list_tables(o, tables);
+	if (!parse_command_line(tables, argc, argv, run, err))
 		return false;
 	if (!o->options_from)
 		return true;
 	const char *path = o->options_from;
 	const char *source = strcmp(path, "-") == 0 ? _("standard input") : path;
 	return read_options_text(path, run, &text, err) &&
-	       opt_parse_text(&table, 1, text, source, run, err) &&
-	       parse_command_line(&table, argc, argv, run, err);
+	       opt_parse_text(tables, N_TABLES, text, source, run, err) &&
+	       parse_command_line(tables, argc, argv, run, err);
+}
+
+static bool is_encoder(const struct options *o)
+{
+	return o->encode.synthetic || (o->model && encode_is_encoder(o->model));
 }
 
 static enum fault_place fault_place(const struct options *o)
 {
+	if (is_encoder(o))
+		return FAULT_ENCODER;
 	return o->model ? FAULT_DECODER : FAULT_SIMULATED;
 }
 
@@ -138,23 +167,26 @@ static bool check_options(struct options *o, struct err *err)
 {
 	if (o->server.body_bytes_max < 1)
 		return err_set(err, ERR_USAGE, _("'%s' must be at least 1"), "--max-body");
-	if (!o->model == !o->simulate) {
-		err_set(err, ERR_USAGE, "%s", _("give one of --model and --simulate"));
+	if (!!o->model + !!o->encode.synthetic + !!o->simulate != 1) {
+		err_set(err, ERR_USAGE, "%s", _("give one of --model, --synthetic and --simulate"));
 		return err_hint(err, "%s", _("venturi-serve --help lists the options"));
 	}
 	if (o->profile && o->simulate)
 		return err_set(err, ERR_USAGE, "%s",
 		        _("'--profile' records a model's operators; '--simulate' has none"));
-	return faults_parse(&o->fault, fault_place(o), &o->faults, err);
+	return encode_plan_make(&o->encode, &o->encode_plan, err) &&
+	       faults_parse(&o->fault, fault_place(o), &o->faults, err);
 }
 
 static void print_help(struct options *o)
 {
-	const struct opt_table table = { rows, ARRAY_LEN(rows), o };
+	struct opt_table tables[N_TABLES];
 	AUTO(auto_buf) struct buf out = { 0 };
-	buf_printf(
-	        &out, "%s\n", _("Usage: venturi-serve --model FILE | --simulate FILE [options]"));
-	opt_help(&table, 1, &out);
+	list_tables(o, tables);
+	buf_printf(&out, "%s\n",
+	        _("Usage: venturi-serve --model PATH | --synthetic SHAPE | --simulate FILE "
+	          "[options]"));
+	opt_help(tables, N_TABLES, &out);
 	fwrite(out.s, 1, out.len, stdout);
 }
 
@@ -179,12 +211,36 @@ static bool write_port(const char *path, int port, struct arena *run, struct err
 	return err_set(err, ERR_SYSTEM, _("cannot write '%s': %s"), path, strerror(errno));
 }
 
+static bool open_encoder(const struct options *o, struct profile *profile, struct metrics *metrics,
+        struct encode_service *encode, struct executor **ret_x, struct err *err)
+{
+	struct encode_plan plan = o->encode_plan;
+	const struct pool_options pool = { 0 };
+	plan.serving.faults = &o->faults;
+	plan.serving.work = o->server.work;
+	plan.serving.profile = profile;
+	plan.engine.faults = o->faults.engine;
+	const struct encode_setup setup = {
+		.folder = o->model,
+		.synthetic = o->encode.synthetic,
+		.plan = &plan,
+		.pool = &pool,
+		.metrics = metrics,
+	};
+	return encode_service_open(&setup, encode, ret_x, err);
+}
+
 static bool open_executor(const struct options *o, struct profile *profile, struct metrics *metrics,
-        struct executor **ret_x, struct err *err)
+        struct encode_service *encode, struct executor **ret_x, struct err *err)
 {
 	struct fault_work *work = o->server.work;
-	bool ok = o->model ? decode_open(o->model, work, profile, metrics, ret_x, err)
-	                   : simulate_open(o->simulate, work, metrics, ret_x, err);
+	bool ok;
+	if (is_encoder(o))
+		ok = open_encoder(o, profile, metrics, encode, ret_x, err);
+	else if (o->model)
+		ok = decode_open(o->model, work, profile, metrics, ret_x, err);
+	else
+		ok = simulate_open(o->simulate, work, metrics, ret_x, err);
 	if (!ok)
 		return false;
 	metrics->model_name = (*ret_x)->model_name;
@@ -218,6 +274,7 @@ static bool serve_with_faults(const struct options *o, struct arena *run, struct
 	struct executor *x;
 	struct schedule_log log;
 	struct profile *profile = NULL;
+	struct encode_service encode = { 0 };
 	struct err log_err;
 	sigset_t signals;
 	/* Blocked before any thread exists: only sigwait takes them. */
@@ -232,7 +289,7 @@ static bool serve_with_faults(const struct options *o, struct arena *run, struct
 	metrics_init(&metrics);
 	if (o->profile && !profile_open(o->profile, &profile, err))
 		return false;
-	if (!open_executor(o, profile, &metrics, &x, err)) {
+	if (!open_executor(o, profile, &metrics, &encode, &x, err)) {
 		(void)!profile_close(profile, &log_err);
 		return false;
 	}
@@ -243,6 +300,7 @@ static bool serve_with_faults(const struct options *o, struct arena *run, struct
 		ok = false;
 	}
 	x->ops->close(x);
+	encode_service_close(&encode);
 	if (!profile_close(profile, &log_err) && ok) {
 		*err = log_err;
 		ok = false;
@@ -266,6 +324,7 @@ int main(int argc, char **argv)
 	struct err err;
 	struct options o = {
 		.listen = "127.0.0.1:8000",
+		.encode = encode_args_default,
 		.server = { .body_bytes_max = BODY_BYTES_DEFAULT, .threads = 1 },
 	};
 	i18n_init(NULL);

@@ -116,7 +116,7 @@ static bool take_request(struct call *call, struct api_error *error)
 	if (atomic_load(&s->stopping))
 		return api_error_set(error, 503, NULL, "%s", _("the service is shutting down"));
 	if (s->options.queue_max > 0 &&
-	        metrics_get(s->executor->metrics, METRIC_WAITING) >= (double)s->options.queue_max)
+	        metrics_get(s->executor->metrics, METRIC_WAITING) >= s->options.queue_max)
 		return refuse_full(s, error);
 	return s->executor->ops->submit(s->executor, job, error);
 }

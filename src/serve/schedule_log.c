@@ -51,6 +51,7 @@ static void format(const struct job *job, struct buf *out)
 	json_put_int(&j, "prompt_tokens", job->n_prompt);
 	json_put_int(&j, "output_tokens", (int64_t)job->n_tokens);
 	json_put_int(&j, "received_ns", job->received_ns);
+	put_time(&j, "queued_ns", job->queued_ns);
 	put_time(&j, "started_ns", job->started_ns);
 	put_time(&j, "first_token_ns", job->n_tokens ? job->token_ns[0] : 0);
 	put_time(&j, "due_ns", job->due_ns);

@@ -176,7 +176,7 @@ static void on_event(void *ctx, enum sim_event event, struct sim_seq *seq, int64
 static void on_step(void *ctx, int64_t n)
 {
 	struct simulator *x = ctx;
-	metrics_observe(x->base.metrics, METRIC_BATCH_SIZE, (double)n);
+	metrics_observe(x->base.metrics, METRIC_BATCH_SIZE, n);
 }
 
 /* Follows the median of how late sleeps end on this machine. */
