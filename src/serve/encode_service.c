@@ -96,6 +96,21 @@ const struct opt *encode_opt_rows(size_t *ret_n)
 	return rows;
 }
 
+const char *encode_args_given(const struct encode_args *args)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct opt *o = &rows[i];
+		if (o->type == OPT_HEADING)
+			continue;
+		/* Texts by address: one that the user wrote is never the default's. */
+		size_t n = o->type == OPT_FLAG ? sizeof(bool) : sizeof(int64_t);
+		if (memcmp((const char *)args + o->offset,
+		            (const char *)&encode_args_default + o->offset, n) != 0)
+			return o->name;
+	}
+	return NULL;
+}
+
 static bool is(const char *word, const char *other)
 {
 	return strcmp(word, other) == 0;

@@ -174,6 +174,9 @@ static bool check_options(struct options *o, struct err *err)
 	if (o->profile && o->simulate)
 		return err_set(err, ERR_USAGE, "%s",
 		        _("'--profile' records a model's operators; '--simulate' has none"));
+	const char *given = is_encoder(o) ? NULL : encode_args_given(&o->encode);
+	if (given)
+		return err_set(err, ERR_USAGE, _("'--%s' is for encoders"), given);
 	return encode_plan_make(&o->encode, &o->encode_plan, err) &&
 	       faults_parse(&o->fault, fault_place(o), &o->faults, err);
 }

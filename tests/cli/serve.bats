@@ -334,6 +334,13 @@ log_has() {
 		2|--model|
 		2|--nonsense|--nonsense
 		2|--batching|--batching none --simulate $DATA/bimodal.json
+		2|'--lanes'|--lanes 64 --model x.gguf
+		2|--max-batch|--synthetic minilm --max-batch 0
+		2|--lanes|--synthetic minilm --lanes 64,32
+		2|--buckets|--synthetic minilm --buckets 64
+		2|--warmup|--synthetic minilm --warmup often
+		2|'nonsense'|--synthetic nonsense
+		2|--synthetic|--synthetic minilm --simulate $DATA/bimodal.json
 		2|'cold'|--fault cold=3 --simulate $DATA/bimodal.json
 		2|extra|--simulate $DATA/bimodal.json extra
 		2|--model|--simulate $DATA/bimodal.json --model x.gguf
