@@ -83,18 +83,24 @@ static inline void vf_store_bf16_n(uint16_t *x, vf v, int n)
 	memcpy(x, all, (size_t)n * sizeof(*x));
 }
 
-static inline void vf_store_u8(uint8_t *x, vf v)
-{
-	__m256i whole = _mm256_add_epi32(_mm256_cvtps_epi32(v), _mm256_set1_epi32(128));
-	__m128i half = lanes_narrow(whole);
-	_mm_storel_epi64((__m128i *)(void *)x, _mm_packus_epi16(half, half));
-}
-
 static inline void vf_store_u8_n(uint8_t *x, vf v, int n)
 {
-	uint8_t all[LANES];
-	vf_store_u8(all, v);
+	uint8_t all[16];
+	__m256i whole = _mm256_add_epi32(_mm256_cvtps_epi32(v), _mm256_set1_epi32(128));
+	__m128i half = lanes_narrow(whole);
+	_mm_storeu_si128((__m128i *)(void *)all, _mm_packus_epi16(half, half));
 	memcpy(x, all, (size_t)n);
+}
+
+/* Narrowing twos goes half by half: at the end the fours of bytes are put in order. */
+static inline void vf_store_u8_4(uint8_t *x, const vf v[4])
+{
+	vi low = _mm256_packs_epi32(_mm256_cvtps_epi32(v[0]), _mm256_cvtps_epi32(v[1]));
+	vi high = _mm256_packs_epi32(_mm256_cvtps_epi32(v[2]), _mm256_cvtps_epi32(v[3]));
+	const vi order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+	vi bytes = _mm256_permutevar8x32_epi32(_mm256_packs_epi16(low, high), order);
+	bytes = _mm256_xor_si256(bytes, _mm256_set1_epi8(-128));
+	_mm256_storeu_si256((__m256i *)(void *)x, bytes);
 }
 
 static inline vi vi_set(int32_t x)
@@ -133,6 +139,18 @@ static inline int32_t vi_top(vi v)
 static inline vf vf_from_vi(vi v)
 {
 	return _mm256_cvtepi32_ps(v);
+}
+
+static inline vi vf_bits(vf v)
+{
+	return _mm256_castps_si256(v);
+}
+
+static inline vf vf_pick(const float table[16], vi i)
+{
+	vf low = _mm256_permutevar8x32_ps(vf_load(table), i);
+	vf high = _mm256_permutevar8x32_ps(vf_load(table + 8), i);
+	return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(i, 28)));
 }
 
 static inline vi vf_abs_bits(vf v)

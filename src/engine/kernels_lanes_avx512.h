@@ -105,20 +105,20 @@ static inline void vf_store_bf16_n(uint16_t *x, vf v, int n)
 	_mm256_mask_storeu_epi16(x, lanes_mask(n), vf_to_bf16(v));
 }
 
-static inline __m128i vf_to_u8(vf v)
-{
-	return _mm512_cvtepi32_epi8(
-	        _mm512_add_epi32(_mm512_cvtps_epi32(v), _mm512_set1_epi32(128)));
-}
-
-static inline void vf_store_u8(uint8_t *x, vf v)
-{
-	_mm_storeu_si128((__m128i *)(void *)x, vf_to_u8(v));
-}
-
 static inline void vf_store_u8_n(uint8_t *x, vf v, int n)
 {
-	_mm_mask_storeu_epi8(x, lanes_mask(n), vf_to_u8(v));
+	vi whole = _mm512_add_epi32(_mm512_cvtps_epi32(v), _mm512_set1_epi32(128));
+	_mm_mask_storeu_epi8(x, lanes_mask(n), _mm512_cvtepi32_epi8(whole));
+}
+
+/* Narrowing twos goes quarter by quarter: at the end the fours of bytes are put in order. */
+static inline void vf_store_u8_4(uint8_t *x, const vf v[4])
+{
+	vi low = _mm512_packs_epi32(_mm512_cvtps_epi32(v[0]), _mm512_cvtps_epi32(v[1]));
+	vi high = _mm512_packs_epi32(_mm512_cvtps_epi32(v[2]), _mm512_cvtps_epi32(v[3]));
+	const vi order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+	vi bytes = _mm512_permutexvar_epi32(order, _mm512_packs_epi16(low, high));
+	_mm512_storeu_si512(x, _mm512_xor_si512(bytes, _mm512_set1_epi8(-128)));
 }
 
 static inline vi vi_set(int32_t x)
@@ -154,6 +154,16 @@ static inline int32_t vi_top(vi v)
 static inline vf vf_from_vi(vi v)
 {
 	return _mm512_cvtepi32_ps(v);
+}
+
+static inline vi vf_bits(vf v)
+{
+	return _mm512_castps_si512(v);
+}
+
+static inline vf vf_pick(const float table[16], vi i)
+{
+	return _mm512_permutexvar_ps(i, _mm512_loadu_ps(table));
 }
 
 static inline vi vf_abs_bits(vf v)

@@ -82,15 +82,18 @@ static inline vi vi_nearest(vf v)
 	return (vi)((uint32_t)vf_bits(v + 0x1.8p23f) - (uint32_t)vf_bits(0x1.8p23f));
 }
 
-static inline void vf_store_u8(uint8_t *x, vf v)
-{
-	*x = (uint8_t)(vi_nearest(v) + 128);
-}
-
+/* The nearest whole numbers, from -128 to 127, plus 128. */
 static inline void vf_store_u8_n(uint8_t *x, vf v, int n)
 {
 	if (n)
-		vf_store_u8(x, v);
+		*x = (uint8_t)(vi_nearest(v) + 128);
+}
+
+/* The same of four vectors, all of them. */
+static inline void vf_store_u8_4(uint8_t *x, const vf v[4])
+{
+	for (int i = 0; i < 4; i++)
+		vf_store_u8_n(x + i, v[i], 1);
 }
 
 static inline vi vi_set(int32_t x)
@@ -126,6 +129,12 @@ static inline int32_t vi_top(vi v)
 static inline vf vf_from_vi(vi v)
 {
 	return (vf)v;
+}
+
+/* The value at the low four bits of i. */
+static inline vf vf_pick(const float table[16], vi i)
+{
+	return table[i & 15];
 }
 
 /* |v| as whole numbers that order as the floats do, with what is no number above all. */

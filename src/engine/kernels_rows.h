@@ -10,33 +10,50 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Partial sums that do not wait for one another. */
+enum { SUMS = 4 };
+
+INLINE vf add_residual(float *out, const float *x, const float *residual, int n)
+{
+	vf v = vf_load_any(x, n);
+	if (residual)
+		v = v + vf_load_any(residual, n);
+	vf_store_any(out, v, n);
+	return v;
+}
+
 /* out = x + residual; returns its mean. */
 INLINE float add_rows(float *out, const float *x, const float *residual, int dim)
 {
-	vf sum = vf_set(0);
-	for (int j = 0; j < dim; j += LANES) {
-		vf v = vf_load_any(x + j, dim - j);
-		if (residual)
-			v = v + vf_load_any(residual + j, dim - j);
-		vf_store_any(out + j, v, dim - j);
-		sum = sum + v;
+	vf sum[SUMS] = { vf_set(0), vf_set(0), vf_set(0), vf_set(0) };
+	int j = 0;
+	for (; j + SUMS * LANES <= dim; j += SUMS * LANES)
+		for (int i = 0; i < SUMS; i++) {
+			int at = j + i * LANES;
+			const float *more = residual ? residual + at : NULL;
+			sum[i] = sum[i] + add_residual(out + at, x + at, more, LANES);
+		}
+	for (; j < dim; j += LANES) {
+		const float *more = residual ? residual + j : NULL;
+		sum[0] = sum[0] + add_residual(out + j, x + j, more, dim - j);
 	}
-	return vf_sum(sum) / (float)dim;
+	return vf_sum((sum[0] + sum[1]) + (sum[2] + sum[3])) / (float)dim;
 }
 
 /* The mean square of x - mean. */
 INLINE float variance(const float *x, float mean, int dim)
 {
-	vf sum = vf_set(0);
+	vf sum[SUMS] = { vf_set(0), vf_set(0), vf_set(0), vf_set(0) };
 	int j = 0;
-	for (; j + LANES <= dim; j += LANES) {
-		vf v = vf_load(x + j) - vf_set(mean);
-		sum = vf_fma(v, v, sum);
-	}
+	for (; j + SUMS * LANES <= dim; j += SUMS * LANES)
+		for (int i = 0; i < SUMS; i++) {
+			vf v = vf_load(x + j + i * LANES) - vf_set(mean);
+			sum[i] = vf_fma(v, v, sum[i]);
+		}
 	float rest = 0;
 	for (; j < dim; j++)
 		rest += (x[j] - mean) * (x[j] - mean);
-	return (vf_sum(sum) + rest) / (float)dim;
+	return (vf_sum((sum[0] + sum[1]) + (sum[2] + sum[3])) + rest) / (float)dim;
 }
 
 /*
@@ -86,12 +103,16 @@ INLINE void quantize_row(uint8_t *out, float *scale, const void *x, enum dtype t
 	bool usable = top >= QUANTIZE_MIN && top < INFINITY;
 	*scale = usable ? top / 127 : top < QUANTIZE_MIN ? 0 : NAN;
 	vf factor = vf_set(usable ? 127 / top : 0);
-	for (int j = 0; j < dim; j += LANES) {
+	int j = 0;
+	for (; j + 4 * LANES <= dim; j += 4 * LANES) {
+		vf v[4];
+		for (int i = 0; i < 4; i++)
+			v[i] = load_typed(x, (size_t)(j + i * LANES), LANES, type) * factor;
+		vf_store_u8_4(out + j, v);
+	}
+	for (; j < dim; j += LANES) {
 		vf v = load_typed(x, (size_t)j, dim - j, type) * factor;
-		if (dim - j >= LANES)
-			vf_store_u8(out + j, v);
-		else
-			vf_store_u8_n(out + j, v, dim - j);
+		vf_store_u8_n(out + j, v, dim - j < LANES ? dim - j : LANES);
 	}
 }
 
