@@ -298,8 +298,8 @@ void linear_run(
 
 void linear_rows(const struct linear *l, const struct matrix *x, struct matrix *out)
 {
-	struct run r = { .l = l, .x = x, .out = out, .tile_rows = TILE_ROWS };
-	r.n_row_tiles = (x->rows + TILE_ROWS - 1) / TILE_ROWS;
-	for (int i = 0; i < r.n_row_tiles * l->n_blocks; i++)
+	struct run r = { .l = l, .x = x, .out = out, .tile_rows = TILE_ROWS, .tile_blocks = 1 };
+	count_tiles(&r);
+	for (int i = 0; i < r.n_tiles; i++)
 		run_tile(&r, i, 0);
 }

@@ -223,10 +223,14 @@ static bool is_right(const struct product *p, struct rng *rng, struct pool *pool
 	char *out = zeroed(n, bytes);
 	memset(out, 0x55, n * bytes);
 	CHECK_INT(linear_input_type(l), input_of(p));
-	linear_run(l, pool,
-	        &(struct matrix){ input_of(p), v.x, v.row_scale, p->m, p->n_in, p->n_in },
-	        &(struct matrix){ p->out_type, out, NULL, p->m, p->n_out, ld });
+	const struct matrix x = { input_of(p), v.x, v.row_scale, p->m, p->n_in, p->n_in };
+	struct matrix y = { p->out_type, out, NULL, p->m, p->n_out, ld };
+	linear_rows(l, &x, &y);
+	double alone = worst(p, &v, out);
+	memset(out, 0x55, n * bytes);
+	linear_run(l, pool, &x, &y);
 	double ratio = worst(p, &v, out);
+	ratio = alone <= ratio ? ratio : alone;
 	bool kept = true;
 	for (int r = 0; r < p->m; r++) /* between the rows nothing was written */
 		for (size_t i = (size_t)p->n_out * bytes; i < (size_t)ld * bytes; i++)
