@@ -11,6 +11,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,7 @@ enum {
 	NAME_BYTES_MAX = 512,
 	SHAPE_TEXT = 24 * CHECKPOINT_DIMS_MAX,
 	INDEX_BYTES_MAX = 16 << 20,
+	HUGE_PAGE_BYTES = 2 << 20,
 };
 
 struct tensor_file {
@@ -452,6 +454,23 @@ static bool check_shape(const struct tensor *t, const int64_t *dims, int n_dims,
 	        t->name, shape_text(t->dims, t->n_dims, is), shape_text(dims, n_dims, should));
 }
 
+/*
+ * For n values, free'd by the caller. Each is written once and read once: without huge pages most
+ * of the time of loading a large tensor goes into page faults.
+ */
+static float *new_values(size_t n)
+{
+	size_t bytes = (n + 1) * sizeof(float);
+	if (bytes < 2 * HUGE_PAGE_BYTES)
+		return mem_realloc(NULL, bytes);
+	bytes = (bytes + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+	float *values = aligned_alloc(HUGE_PAGE_BYTES, bytes);
+	if (!values)
+		return mem_realloc(NULL, bytes); /* which says so */
+	(void)madvise(values, bytes, MADV_HUGEPAGE);
+	return values;
+}
+
 static bool read_values(const struct tensor *t, size_t n, float *out, struct err *err)
 {
 	enum { CHUNK = 1 << 16 };
@@ -480,7 +499,7 @@ static bool read_file_values(const struct checkpoint *c, const char *name, const
 		return err_set(err, ERR_INPUT,
 		        _("'%s': tensor '%s' is of type %s; only F64, F32, F16 and BF16 are read"),
 		        t->file->path, t->name, t->type_name);
-	float *values = mem_realloc(NULL, (n + 1) * sizeof(*values));
+	float *values = new_values(n);
 	if (!read_values(t, n, values, err)) {
 		free(values);
 		return false;
@@ -492,7 +511,7 @@ static bool read_file_values(const struct checkpoint *c, const char *name, const
 static float *random_values(const struct checkpoint *c, const char *name, size_t n)
 {
 	struct str text = str_of(name);
-	float *values = mem_realloc(NULL, (n + 1) * sizeof(*values));
+	float *values = new_values(n);
 	if (str_ends(text, STR("bias"))) {
 		memset(values, 0, n * sizeof(*values));
 		return values;

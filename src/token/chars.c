@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-#include <stdlib.h>
+#include <string.h>
 #include <utf8proc.h>
 
 static bool has_category(uint32_t c, uint32_t categories)
@@ -96,21 +96,45 @@ static size_t whole_text(struct str text, bool *ret_plain)
 	return n;
 }
 
+/*
+ * Appends n bytes of UTF-8 in a normal form. The code points are laid out behind what is in the
+ * buffer and turned into bytes where they are.
+ */
+static bool make_form(struct buf *out, const char *s, size_t n, enum char_form form)
+{
+	const utf8proc_uint8_t *text = (const utf8proc_uint8_t *)s;
+	size_t n_chars = n;
+	for (;;) {
+		const size_t align = sizeof(utf8proc_int32_t);
+		/* One more, because the bytes end in a NUL. */
+		buf_reserve(out, (n_chars + 2) * align);
+		size_t at = (out->len + align - 1) / align * align;
+		utf8proc_int32_t *chars = (utf8proc_int32_t *)(void *)(out->s + at);
+		utf8proc_ssize_t got = utf8proc_decompose(text, (utf8proc_ssize_t)n, chars,
+		        (utf8proc_ssize_t)n_chars, form_options[form]);
+		if (got < 0)
+			return false;
+		if ((size_t)got > n_chars) {
+			n_chars = (size_t)got;
+			continue;
+		}
+		got = utf8proc_reencode(chars, got, form_options[form]);
+		if (got < 0)
+			return false;
+		memmove(out->s + out->len, chars, (size_t)got);
+		out->len += (size_t)got;
+		out->s[out->len] = '\0';
+		return true;
+	}
+}
+
 void char_normalize(struct buf *out, struct str text, enum char_form form)
 {
 	while (text.len > 0) {
 		bool plain;
 		size_t n = whole_text(text, &plain);
-		utf8proc_uint8_t *formed = NULL;
-		utf8proc_ssize_t got =
-		        plain ? -1
-		              : utf8proc_map((const utf8proc_uint8_t *)text.s, (utf8proc_ssize_t)n,
-		                        &formed, form_options[form]);
-		if (got >= 0)
-			buf_add(out, (struct str){ (const char *)formed, (size_t)got });
-		else
+		if (plain || !make_form(out, text.s, n, form))
 			buf_add(out, (struct str){ text.s, n });
-		free(formed);
 		if (n < text.len)
 			buf_add_char(out, text.s[n++]);
 		text.s += n;

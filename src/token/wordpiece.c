@@ -49,7 +49,8 @@ static int32_t longest(const struct tokenizer *t, struct str before, uint64_t ha
 	n_max = n_max > before.len ? n_max - before.len : 0;
 	if (n < n_max)
 		n_max = n;
-	memcpy(key, before.s, before.len);
+	if (before.len > 0)
+		memcpy(key, before.s, before.len);
 	for (size_t i = 0; i < n_max; i++)
 		hashes[i] = hash = vocab_hash_byte(hash, rest[i]);
 	for (; n_max > 0; n_max--) {

@@ -1,11 +1,12 @@
 /*
  * fuzz_encoder_folder.c - any texts as the files of an encoder's folder: its shape, its pooling,
- * its tokenizer, and a text and a pair of texts through that.
+ * its tokenizer, a text and a pair of texts through that, and the model where the weights fit.
  *
  * The input is the files one after the other, each behind a line "== NAME"; what stands before the
  * first such line is the text.
  */
 #include "engine/checkpoint.h"
+#include "engine/encoder.h"
 #include "engine/encoder_config.h"
 #include "token/tokenizer.h"
 
@@ -19,7 +20,7 @@ enum { MAX = 64, TEXT_BYTES_MAX = 4096 };
 
 static const char *const names[] = { "config.json", "modules.json", "1_Pooling/config.json",
 	"sentence_bert_config.json", "tokenizer_config.json", "tokenizer.json", "vocab.txt",
-	"vocab.json", "merges.txt", "model.safetensors.index.json" };
+	"vocab.json", "merges.txt", "model.safetensors.index.json", "model.safetensors" };
 
 static char folder[256];
 
@@ -111,8 +112,46 @@ static void check_config(const struct encoder_config *c)
 			abort();
 }
 
+/* A batch of two texts, of which one is as long as it may be. */
+static void run_batch(const struct encoder *e, struct encoder_session *s, float *out)
+{
+	struct encoder_info info = encoder_info(e);
+	int32_t ids[MAX] = { 0 };
+	struct err err;
+	int longest = info.n_positions < MAX ? info.n_positions : MAX;
+	for (int i = 0; i < MAX; i++)
+		ids[i] = i % info.n_vocab;
+	const struct encoder_batch batch = { 2, (const int32_t *[]){ ids, ids }, NULL,
+		(int[]){ longest, 1 }, 0 };
+	bool ok = encoder_run(s, &batch, ENCODER_EMBEDDING, out, &err);
+	if (ok && info.n_labels > 0)
+		ok = encoder_run(s, &batch, ENCODER_LOGITS, out, &err);
+	if (!ok && err.kind != ERR_SYSTEM)
+		abort();
+}
+
+static void use_model(struct pool *pool)
+{
+	const struct encoder_options options = { .weights = DTYPE_F32, .fuse = true, .node = -1 };
+	struct encoder *e;
+	struct encoder_session *s;
+	struct err err;
+	if (!encoder_open(folder, &options, &e, &err))
+		return;
+	struct encoder_info info = encoder_info(e);
+	if (encoder_session_open(e, pool, 2 * MAX, NULL, &s, &err)) {
+		int width = info.dim > info.n_labels ? info.dim : info.n_labels;
+		float *out = malloc(2 * (size_t)width * sizeof(*out));
+		run_batch(e, s, out);
+		free(out);
+		encoder_session_close(s);
+	}
+	encoder_close(e);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static struct pool *pool;
 	struct arena run = { 0 };
 	struct encoder_config config;
 	struct tokenizer *t;
@@ -120,6 +159,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct err err;
 	if (!folder[0])
 		make_folder();
+	if (!pool && !pool_open(&(struct pool_options){ .n_threads = 1 }, &pool, &err))
+		abort();
 	struct str text = write_files((struct str){ (const char *)data, size });
 	if (text.len > TEXT_BYTES_MAX)
 		text.len = TEXT_BYTES_MAX;
@@ -131,6 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (checkpoint_open(folder, &c, &err))
 		checkpoint_close(c);
+	use_model(pool);
 	remove_files();
 	arena_release(&run);
 	return 0;

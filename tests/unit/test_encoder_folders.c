@@ -13,7 +13,8 @@
 
 enum { CASES_MAX = 8, VALUES_MAX = 4096, ROWS_MAX = 512 };
 
-/* Float32 against float64, after two layers of weights of spread 0.25; the largest seen is 2.4e-6. */
+/* Float32 against float64, after two layers of weights of spread 0.25; the largest seen is 2.4e-6.
+ */
 static const double TOLERANCE = 2e-5;
 
 static struct folder folder;

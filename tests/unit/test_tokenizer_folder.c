@@ -369,6 +369,173 @@ static void the_references_of_trained_models_agree(void)
 	}
 }
 
+/* The vectors of another program for the vocabulary of uncased BERT, as vocab.txt. */
+static void the_vectors_of_another_program_agree(void)
+{
+	const struct str between = STR("\n__ggml_vocab_test__\n");
+	struct arena run = { 0 };
+	struct err err;
+	struct str vocab, texts, lines;
+	const char *path = tap_shared("data/models/tokenizers/bert-base-uncased.vocab.txt");
+	if (!path || !str_read_file(path, 1 << 20, &run, &vocab, &err)) {
+		tap_skip("the vocabularies of others are not here");
+		return;
+	}
+	path = tap_shared("data/models/tokenizers/ggml-vocab-bert-bge.gguf.inp");
+	CHECK(path && str_read_file(path, 1 << 20, &run, &texts, &err));
+	path = tap_shared("data/models/tokenizers/ggml-vocab-bert-bge.gguf.out");
+	CHECK(path && str_read_file(path, 1 << 20, &run, &lines, &err));
+	struct tokenizer *t = open_vocab(vocab.s, NULL);
+	struct encoding *e = encoding_new();
+	int n = 0;
+	for (ptrdiff_t at = 0; t && at >= 0; n++) {
+		int32_t ids[4096];
+		char got[16 * 1024] = "", *end = got;
+		struct str line = str_trim(str_cut(lines, '\n', &lines));
+		at = str_find(texts, between);
+		struct str text = { texts.s, at < 0 ? texts.len : (size_t)at };
+		struct tokenizer_framed f = tokenizer_frame(t, e, text, NULL, 0, 4096, ids, NULL);
+		for (int i = 1; i + 1 < f.n; i++)
+			end += sprintf(end, "%s%d", i > 1 ? " " : "", ids[i]);
+		if (!CHECK(str_eq(str_of(got), line)))
+			printf("#   '%.*s': %s\n", STR_ARG(text), got);
+		texts.s += text.len + (at < 0 ? 0 : between.len);
+		texts.len -= text.len + (at < 0 ? 0 : between.len);
+	}
+	CHECK(n > 40);
+	encoding_free(e);
+	tokenizer_close(t);
+	arena_release(&run);
+}
+
+static void texts_that_are_none_have_the_tokens_of_what_is_text(void)
+{
+	/* By the code of BERT: a NUL and other controls vanish, as does U+FFFD; emoji are letters;
+	 * a byte that is no UTF-8 is kept, and so its word is unknown. */
+	static const struct {
+		struct str text;
+		const char *want;
+	} cases[] = {
+		{ STR_INIT("a\0b"), "2 8 3" },
+		{ STR_INIT("\0\0"), "2 3" },
+		{ STR_INIT("a\x01\x7F\xC2\x80 b"), "2 5 6 3" },
+		{ STR_INIT("a \xEF\xBF\xBD b"), "2 5 6 3" },
+		{ STR_INIT("\xF0\x9F\x99\x82"), "2 9 3" },
+		{ STR_INIT("a\xF0\x9F\x99\x82"), "2 5 10 3" },
+		{ STR_INIT("a \xF0\x9F\x99 b"), "2 5 1 6 3" },
+		{ STR_INIT("\xFF"), "2 1 3" },
+		{ STR_INIT("a\xFF b"), "2 1 6 3" },
+		{ STR_INIT(" \t\r\n\xC2\xA0\xE3\x80\x80"), "2 3" },
+		{ STR_INIT("a\xE2\x80\x8D"
+		           "b"),
+		        "2 8 3" },
+	};
+	struct tokenizer *t =
+	        open_vocab(SPECIAL "a\nb\n##c\nab\n\xF0\x9F\x99\x82\n##\xF0\x9F\x99\x82\n", NULL);
+	struct encoding *e = encoding_new();
+	for (size_t i = 0; t && i < ARRAY_LEN(cases); i++) {
+		int32_t ids[MAX];
+		struct tokenizer_framed f =
+		        tokenizer_frame(t, e, cases[i].text, NULL, 0, MAX, ids, NULL);
+		if (!CHECK_STR(ids_text(ids, f.n), cases[i].want))
+			printf("#   case %zu\n", i);
+	}
+	encoding_free(e);
+	tokenizer_close(t);
+}
+
+/* Megabytes of one thing after another: words, one word, spaces, bytes that are no text. */
+static void the_longest_texts_are_cut_in_a_moment(void)
+{
+	static const char *const bits[] = { "word ", "x", " ", "\xFF", "\xE4\xBD\xA0", "\xCC\x81",
+		"\xED\x95\x9C" };
+	enum { N = TOKENIZER_TEXT_BYTES_MAX / 8 };
+	struct tokenizer *t = open_vocab(letters, NULL);
+	struct encoding *e = encoding_new();
+	char *text = malloc(N);
+	for (size_t i = 0; t && i < ARRAY_LEN(bits); i++) {
+		int32_t ids[MAX];
+		size_t n = strlen(bits[i]);
+		for (size_t k = 0; k < N; k++)
+			text[k] = bits[i][k % n];
+		struct tokenizer_framed f =
+		        tokenizer_frame(t, e, (struct str){ text, N }, NULL, 0, MAX, ids, NULL);
+		CHECK(f.n >= 2 && f.n <= MAX && ids[0] == 2 && ids[f.n - 1] == 3);
+		CHECK(f.cut == (f.n == MAX));
+	}
+	free(text);
+	encoding_free(e);
+	tokenizer_close(t);
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(__clang__)
+static void nothing_is_allocated_for_a_text_like_those_before(void)
+{
+	tap_skip("memory is another's to give in this build");
+}
+#else
+/* All that is asked for in this program goes through here. */
+static int n_asked;
+void *__libc_malloc(size_t n);
+void *__libc_realloc(void *old, size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *malloc(size_t n);
+void *realloc(void *old, size_t n);
+void *calloc(size_t n, size_t size);
+
+void *malloc(size_t n)
+{
+	n_asked++;
+	return __libc_malloc(n);
+}
+
+void *realloc(void *old, size_t n)
+{
+	n_asked++;
+	return __libc_realloc(old, n);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	n_asked++;
+	return __libc_calloc(n, size);
+}
+
+static void check_nothing_asked(struct tokenizer *t)
+{
+	static const char *const texts[] = { "a b word", "caf\xC3\xA9 \xED\x95\x9C\xEA\xB8\x80",
+		"\xE4\xBD\xA0 \xF0\x9F\x99\x82", "\xFF \xE0\xA5\x8D", "" };
+	struct encoding *e = encoding_new();
+	int32_t ids[MAX], types[MAX];
+	struct str b = STR("and this one, too");
+	int before = 0;
+	for (int round = 0; round < 3; round++) {
+		/* The first round grows what is then there. */
+		if (round == 1)
+			before = n_asked;
+		for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+			(void)tokenizer_frame(t, e, str_of(texts[i]), NULL, 0, MAX, ids, types);
+			(void)tokenizer_frame(t, e, str_of(texts[i]), &b, 0, MAX, ids, types);
+		}
+	}
+	CHECK_INT(n_asked - before, 0);
+	CHECK(before > 0);
+	encoding_free(e);
+	tokenizer_close(t);
+}
+
+static void nothing_is_allocated_for_a_text_like_those_before(void)
+{
+	struct err err;
+	check_nothing_asked(open_vocab(letters, NULL));
+	check_nothing_asked(tokenizer_synthetic(30522));
+	check_nothing_asked(
+	        open_files((struct file[]){ { "vocab.json", BPE_VOCAB },
+	                           { "merges.txt", "#version: 0.2\n\xC4\xA0 a\na b\n" }, { 0 } },
+	                &err));
+}
+#endif
+
 static void a_synthetic_tokenizer_counts_like_a_real_one(void)
 {
 	static const char english[] =
@@ -418,6 +585,10 @@ int main(void)
 	TAP_RUN(a_template_frames_as_it_says);
 	TAP_RUN(without_a_post_processor_nothing_is_put_around);
 	TAP_RUN(the_references_of_trained_models_agree);
+	TAP_RUN(the_vectors_of_another_program_agree);
+	TAP_RUN(texts_that_are_none_have_the_tokens_of_what_is_text);
+	TAP_RUN(the_longest_texts_are_cut_in_a_moment);
+	TAP_RUN(nothing_is_allocated_for_a_text_like_those_before);
 	TAP_RUN(a_synthetic_tokenizer_counts_like_a_real_one);
 	return tap_done();
 }
