@@ -116,7 +116,7 @@ static bool serve_lines(
 	for (int i = 0; i < SEQUENCES_MAX; i++) {
 		ids[i] = tokens[i];
 		for (int k = 0; k < LENGTH_MAX; k++)
-			tokens[i][k] = 1000 + (i * LENGTH_MAX + k) * 7919 % 20000;
+			tokens[i][k] = 1000 + (int32_t)((int64_t)(i * LENGTH_MAX + k) * 7919 % 20000);
 	}
 	printf("ready\n");
 	fflush(stdout);
