@@ -68,8 +68,7 @@ static bool prefill(
 {
 	for (int i = 0; i < dj->n_ids; i += PREFILL_CHUNK) {
 		int n = dj->n_ids - i < PREFILL_CHUNK ? dj->n_ids - i : PREFILL_CHUNK;
-		fault_work_enter(x->work);
-		fault_work_leave(x->work);
+		fault_work_pause(x->work);
 		int64_t start = profile_start(x->profile);
 		if (job_is_cancelled(dj->job) ||
 		        !sequence_eval(x->sequence, dj->ids + i, n, ret_logits, err))
@@ -105,8 +104,7 @@ static enum job_end generate(struct decoder *x, struct decode_job *dj, const flo
 			return JOB_CANCELLED;
 		if (i == dj->n_output_max)
 			return JOB_LENGTH;
-		fault_work_enter(x->work);
-		fault_work_leave(x->work);
+		fault_work_pause(x->work);
 		int64_t start = profile_start(x->profile);
 		if (!sequence_eval(x->sequence, &id, 1, &logits, err))
 			return JOB_FAILED;

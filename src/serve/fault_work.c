@@ -95,14 +95,17 @@ static void *collect_garbage(void *arg)
 	return NULL;
 }
 
+void fault_work_pause(struct fault_work *w)
+{
+	int64_t end;
+	while (w && (end = pause_end(w, clock_now_ns())) && !atomic_load(&w->closing))
+		clock_sleep_until(end);
+}
+
 void fault_work_enter(struct fault_work *w)
 {
-	if (!w)
-		return;
-	int64_t end;
-	while ((end = pause_end(w, clock_now_ns())) && !atomic_load(&w->closing))
-		clock_sleep_until(end);
-	if (w->faults->global_lock)
+	fault_work_pause(w);
+	if (w && w->faults->global_lock)
 		pthread_mutex_lock(&w->global);
 }
 

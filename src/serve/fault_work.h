@@ -22,6 +22,9 @@ bool fault_work_open(
         const struct faults *faults, struct fault_work **ret_work, struct err *err) NODISCARD;
 void fault_work_close(struct fault_work *w);
 
+/* Waits for the end of a pause of all threads. */
+void fault_work_pause(struct fault_work *w);
+
 /*
  * Around a piece of work on requests: enter waits for the end of a pause of all threads, and then
  * for the one lock where there is one; leave gives the lock back. Not nested.

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "serve/call.h"
+#include "serve/fault_work.h"
 #include "serve/faults.h"
 
 #include <errno.h>
@@ -197,6 +198,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 {
 	struct call *call = *con_cls;
 	(void)version;
+	fault_work_pause(((struct server *)arg)->options.work);
 	if (!call) {
 		*con_cls = call_open(arg, connection, method, path);
 		return MHD_YES;

@@ -228,8 +228,7 @@ static void pass_seam(struct simulator *x)
 	if (!x->work)
 		return;
 	pthread_mutex_unlock(&x->lock);
-	fault_work_enter(x->work);
-	fault_work_leave(x->work);
+	fault_work_pause(x->work);
 	pthread_mutex_lock(&x->lock);
 }
 
