@@ -1,5 +1,6 @@
 #include "engine/gemm.h"
 
+#include "base/clock.h"
 #include "base/i18n.h"
 #include "engine/products.h"
 #ifdef VENTURI_ONEDNN
@@ -181,7 +182,10 @@ void gemm_run(
 	        g->spec.n_in, m, acc, gemm_ld_acc(g));
 }
 
-/* Our own are compiled long before: packing the weights once more is what comes nearest. */
+/*
+ * Our own are compiled long before; packing weights again and again for as long as a library takes
+ * for a primitive is what comes nearest.
+ */
 void gemm_compile(const struct gemm *g, const struct gemm_weights *weights, int m)
 {
 	(void)m;

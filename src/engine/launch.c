@@ -14,6 +14,15 @@ static void run_of_piece(void *ctx, int i_tile, int i_thread)
 	p->fn(p->ctx, p->first + i_tile, i_thread);
 }
 
+static void run(struct pool *pool, int n_tiles, pool_fn *fn, void *ctx)
+{
+	if (pool)
+		pool_run(pool, n_tiles, fn, ctx);
+	else
+		for (int i = 0; i < n_tiles; i++)
+			fn(ctx, i, 0);
+}
+
 static void busy_for(int64_t ns)
 {
 	for (int64_t end = clock_now_ns() + ns; clock_now_ns() < end;)
@@ -24,7 +33,7 @@ void launch(
         struct pool *pool, const struct engine_faults *faults, int n_tiles, pool_fn *fn, void *ctx)
 {
 	if (!faults || (faults->pieces <= 1 && faults->dispatch_ns <= 0)) {
-		pool_run(pool, n_tiles, fn, ctx);
+		run(pool, n_tiles, fn, ctx);
 		return;
 	}
 	/* More pieces than tiles are started all the same; they find nothing to do. */
@@ -33,6 +42,6 @@ void launch(
 		struct piece p = { fn, ctx, (int)(i * n_tiles / n) };
 		if (faults->dispatch_ns > 0)
 			busy_for(faults->dispatch_ns);
-		pool_run(pool, (int)((i + 1) * n_tiles / n) - p.first, run_of_piece, &p);
+		run(pool, (int)((i + 1) * n_tiles / n) - p.first, run_of_piece, &p);
 	}
 }

@@ -8,7 +8,7 @@
 #include "engine/faults.h"
 #include "engine/pool.h"
 
-/* As pool_run; faults (NULL: none) says how many pieces. */
+/* As pool_run; faults (NULL: none) says how many pieces. pool NULL: in the calling thread. */
 void launch(
         struct pool *pool, const struct engine_faults *faults, int n_tiles, pool_fn *fn, void *ctx);
 

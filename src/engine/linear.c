@@ -121,6 +121,8 @@ static bool pack(struct linear *l, struct err *err)
 			spoiled_keep(l, i, rows);
 		if (l->type == l->spec.weights)
 			gemm_pack(linear_block_gemm(l, i), rows, &l->blocks[i]);
+		else
+			spoiled_pack(l, i);
 	}
 	free(scratch);
 	return true;
@@ -288,7 +290,7 @@ void linear_run(
 	assert(out->type == DTYPE_F32 || out->type == DTYPE_BF16);
 	assert(out->rows == x->rows && out->cols == l->spec.n_out && out->ld >= out->cols);
 	struct run r = { .l = l, .x = x, .out = out };
-	choose_tiles(&r, pool_n_threads(pool));
+	choose_tiles(&r, pool ? pool_n_threads(pool) : 1);
 	if (l->spoiled)
 		spoiled_before(l, pool, x);
 	launch(pool, l->spec.faults, r.n_tiles, run_tile, &r);
@@ -298,8 +300,5 @@ void linear_run(
 
 void linear_rows(const struct linear *l, const struct matrix *x, struct matrix *out)
 {
-	struct run r = { .l = l, .x = x, .out = out, .tile_rows = TILE_ROWS, .tile_blocks = 1 };
-	count_tiles(&r);
-	for (int i = 0; i < r.n_tiles; i++)
-		run_tile(&r, i, 0);
+	linear_run(l, NULL, x, out);
 }

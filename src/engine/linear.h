@@ -1,10 +1,10 @@
 /*
  * linear.h - out = activation(x times the transposed w, plus bias), with weights packed once.
  *
- * Products are those of gemm.h. Each tile is the work of one thread, bias, activation and conversion
- * included; the tiles are shared out by the pool. What a library wants to make for a shape is made
- * when the layer is, for a few row counts that others are rounded up to, so no request ever waits
- * for that.
+ * Products are those of gemm.h. Each tile is the work of one thread, bias, activation and
+ * conversion included; the tiles are shared out by the pool. What a library wants to make for a
+ * shape is made when the layer is, for a few row counts that others are rounded up to, so no
+ * request ever waits for that.
  *
  * A layer is read-only after linear_new and may be shared by threads.
  */

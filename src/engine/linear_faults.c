@@ -2,6 +2,7 @@
  * What a layer does badly when it is told to (faults.h).
  */
 #include "base/i18n.h"
+#include "engine/launch.h"
 #include "engine/linear_parts.h"
 
 #include <assert.h>
@@ -85,18 +86,38 @@ static float *widen(const struct linear *l, int i_block)
 	return wide;
 }
 
+static void pack_rows(const struct linear *l, int i_block, const struct gemm_weights *to)
+{
+	const struct gemm *g = linear_block_gemm(l, i_block);
+	if (l->type == l->spec.weights) {
+		gemm_pack(g, rows_of(l, i_block), to);
+		return;
+	}
+	float *wide = widen(l, i_block);
+	gemm_pack(g, wide, to);
+	free(wide);
+}
+
+void spoiled_pack(const struct linear *l, int i_block)
+{
+	pack_rows(l, i_block, &l->blocks[i_block]);
+}
+
+/* Into a place that is then thrown away: others may be reading what is packed already. */
 static void pack_again(void *ctx, int i_block, int i_thread)
 {
 	(void)i_thread;
 	const struct linear *l = ctx;
 	const struct gemm *g = linear_block_gemm(l, i_block);
-	if (l->type == l->spec.weights) {
-		gemm_pack(g, rows_of(l, i_block), &l->blocks[i_block]);
-		return;
+	size_t bytes = gemm_packed_bytes(g);
+	void *place = aligned_alloc(TILE_ALIGN, (bytes + TILE_ALIGN - 1) / TILE_ALIGN * TILE_ALIGN);
+	struct gemm_weights weights;
+	struct err err;
+	if (place && gemm_bind(g, place, &weights, &err)) {
+		pack_rows(l, i_block, &weights);
+		gemm_unbind(&weights);
 	}
-	float *wide = widen(l, i_block);
-	gemm_pack(g, wide, &l->blocks[i_block]);
-	free(wide);
+	free(place);
 }
 
 /* Whether this number of rows is not among the last few; it is the newest of them afterwards. */
@@ -153,7 +174,7 @@ static void reorder(const struct linear *l, struct pool *pool, const struct matr
 {
 	struct reorder r = { m, l->spec.faults->reorders };
 	if (r.times > 0)
-		pool_run(pool, (m->rows + TILE_ROWS - 1) / TILE_ROWS, reorder_tile, &r);
+		launch(pool, NULL, (m->rows + TILE_ROWS - 1) / TILE_ROWS, reorder_tile, &r);
 }
 
 void spoiled_before(const struct linear *l, struct pool *pool, const struct matrix *x)
@@ -161,12 +182,13 @@ void spoiled_before(const struct linear *l, struct pool *pool, const struct matr
 	struct spoiled *s = l->spoiled;
 	pthread_mutex_lock(&s->lock);
 	bool packs = l->type != l->spec.weights || s->n_cold > 0;
+	bool compiles = l->spec.faults->recompile > 0 && is_new_shape(s, x->rows);
 	s->n_cold -= s->n_cold > 0;
-	if (l->spec.faults->recompile > 0 && is_new_shape(s, x->rows))
+	pthread_mutex_unlock(&s->lock);
+	if (compiles)
 		compile_for(l, x->rows);
 	if (packs)
-		pool_run(pool, l->n_blocks, pack_again, (void *)(uintptr_t)l);
-	pthread_mutex_unlock(&s->lock);
+		launch(pool, NULL, l->n_blocks, pack_again, (void *)(uintptr_t)l);
 	reorder(l, pool, x);
 }
 

@@ -49,7 +49,9 @@ bool spoiled_new(struct linear *l, struct err *err) NODISCARD;
 void spoiled_close(struct spoiled *s);
 /* Keeps the rows of a block in the type of the weights, before they are packed. */
 void spoiled_keep(struct linear *l, int i_block, const void *rows);
-/* What goes before and after a run. */
+/* Packs a block in the type in which it is multiplied, which is not that of the weights. */
+void spoiled_pack(const struct linear *l, int i_block);
+/* What goes before and after a run; pool NULL: in the calling thread. */
 void spoiled_before(const struct linear *l, struct pool *pool, const struct matrix *x);
 void spoiled_after(const struct linear *l, struct pool *pool, struct matrix *out);
 /* A buffer for a tile's products, and back. */
