@@ -94,8 +94,7 @@ static void put_usage(struct json *j, const struct job *job)
 void answer_rerank(struct buf *out, const struct job *job, const char *model)
 {
 	size_t n;
-	struct scored *ranked = rank(job, &n);
-	AUTO(auto_free) void *freed = ranked;
+	AUTO(auto_free) struct scored *ranked = rank(job, &n);
 	struct json j;
 	json_init(&j, out, false);
 	json_object_open(&j);
@@ -124,8 +123,7 @@ void answer_rerank(struct buf *out, const struct job *job, const char *model)
 void answer_tei_rerank(struct buf *out, const struct job *job)
 {
 	size_t n;
-	struct scored *ranked = rank(job, &n);
-	AUTO(auto_free) void *freed = ranked;
+	AUTO(auto_free) struct scored *ranked = rank(job, &n);
 	struct json j;
 	json_init(&j, out, false);
 	json_array_open(&j);
@@ -181,8 +179,7 @@ static void put_label(struct json *j, const struct executor *x, size_t k)
 void answer_classify(struct buf *out, const struct job *job, const struct executor *x)
 {
 	size_t n = (size_t)job->n_dims;
-	float *scores = mem_realloc(NULL, n * sizeof(*scores));
-	AUTO(auto_free) void *freed = scores;
+	AUTO(auto_free) float *scores = mem_realloc(NULL, n * sizeof(*scores));
 	struct json j;
 	json_init(&j, out, false);
 	json_object_open(&j);
@@ -215,10 +212,8 @@ void answer_classify(struct buf *out, const struct job *job, const struct execut
 void answer_tei_predict(struct buf *out, const struct job *job, const struct executor *x)
 {
 	size_t n = (size_t)job->n_dims;
-	struct scored *sorted = mem_realloc(NULL, n * sizeof(*sorted));
-	AUTO(auto_free) void *freed_sorted = sorted;
-	float *scores = mem_realloc(NULL, n * sizeof(*scores));
-	AUTO(auto_free) void *freed = scores;
+	AUTO(auto_free) struct scored *sorted = mem_realloc(NULL, n * sizeof(*sorted));
+	AUTO(auto_free) float *scores = mem_realloc(NULL, n * sizeof(*scores));
 	struct json j;
 	json_init(&j, out, false);
 	if (!job->request.single)

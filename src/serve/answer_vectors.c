@@ -8,6 +8,7 @@
 #include "text/shortest.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Vectors as they are answered: the model's own, or shortened copies. */
@@ -51,6 +52,11 @@ static struct vectors take_vectors(const struct job *job)
 	return v;
 }
 
+static void vectors_release(struct vectors *v)
+{
+	free(v->copy);
+}
+
 static void add_base64(struct buf *out, const float *values, size_t n)
 {
 	buf_add_char(out, '"');
@@ -68,8 +74,7 @@ static void add_int(struct buf *out, int64_t value)
 /* Frames of an answer that is nearly all numbers: written as text, not through struct json. */
 void answer_embeddings(struct buf *out, const struct job *job, const char *model)
 {
-	struct vectors v = take_vectors(job);
-	AUTO(auto_free) void *copy = v.copy;
+	AUTO(vectors_release) struct vectors v = take_vectors(job);
 	buf_add(out, STR("{\"object\":\"list\",\"data\":["));
 	for (size_t i = 0; i < v.n; i++) {
 		const float *values = v.values + i * v.n_dims;
@@ -94,8 +99,7 @@ void answer_embeddings(struct buf *out, const struct job *job, const char *model
 
 void answer_tei_embeddings(struct buf *out, const struct job *job)
 {
-	struct vectors v = take_vectors(job);
-	AUTO(auto_free) void *copy = v.copy;
+	AUTO(vectors_release) struct vectors v = take_vectors(job);
 	for (size_t i = 0; i < v.n; i++) {
 		buf_add_char(out, i > 0 ? ',' : '[');
 		shortest_add_array(out, v.values + i * v.n_dims, v.n_dims);

@@ -8,6 +8,7 @@
 #define VENTURI_SERVE_CALL_H
 
 #include "base/str.h"
+#include "serve/arrival.h"
 #include "serve/job.h"
 #include "serve/leave.h"
 #include "serve/server.h"
@@ -27,6 +28,7 @@ struct server {
 	struct executor *executor;
 	struct schedule_log *log;
 	struct leave leave;
+	struct arrivals arrivals;
 	struct slots slots;
 	int64_t started_s; /* since 1970 */
 	atomic_bool stopping;
@@ -44,7 +46,8 @@ struct call {
 	struct arena arena;
 	const struct route *route; /* NULL: there is none for the path */
 	struct api_form form;
-	int64_t n_body; /* bytes that came, also those dropped */
+	struct arrival *arrival; /* the connection's */
+	int64_t n_body;          /* bytes that came, also those dropped */
 	struct job *job;
 	bool submitted; /* the executor has the job */
 	int fd;         /* watched for the client's leaving; -1: not */

@@ -1,6 +1,7 @@
 /*
  * venturi-serve - a real inference service, or the simulation of one, behind OpenAI's API.
  */
+#include "base/clock.h"
 #include "base/i18n.h"
 #include "base/opt.h"
 #include "engine/profile.h"
@@ -23,6 +24,8 @@ enum {
 	BODY_BYTES_DEFAULT = 16 * 1024 * 1024,
 	OPTIONS_FILE_MAX_BYTES = 1024 * 1024,
 };
+
+#define ARRIVE_NS_DEFAULT (60 * NS_PER_S)
 
 struct options {
 	const char *model, *simulate;
@@ -59,6 +62,9 @@ static const struct opt rows[] = {
 	{ OPT(struct options, server.threads, OPT_INT, 0, "http-threads", N_("N"),
 	          N_("threads that speak HTTP (default 1)")),
 	        .min = 1, .max = 256 },
+	{ OPT(struct options, server.arrive_ns, OPT_DURATION, 0, "request-timeout", N_("DURATION"),
+	          N_("a request that takes longer to arrive is broken off (default 60s)")),
+	        .min = 0.1, .max = 86400 },
 	{ OPT(struct options, server.expose_config, OPT_FLAG, 0, "expose-config", NULL,
 	        N_("show the configuration under /config")) },
 	{ OPT(struct options, schedule_log, OPT_STRING, 0, "schedule-log", N_("FILE"),
@@ -328,7 +334,9 @@ int main(int argc, char **argv)
 	struct options o = {
 		.listen = "127.0.0.1:8000",
 		.encode = encode_args_default,
-		.server = { .body_bytes_max = BODY_BYTES_DEFAULT, .threads = 1 },
+		.server = { .body_bytes_max = BODY_BYTES_DEFAULT,
+		        .arrive_ns = ARRIVE_NS_DEFAULT,
+		        .threads = 1 },
 	};
 	i18n_init(NULL);
 	bool ok = parse_options(argc, argv, &run, &o, &err);

@@ -174,10 +174,22 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
 	if (!call)
 		return;
 	slots_leave(&call->server->slots, call);
+	/* The next one may be long in coming, but not slow. */
+	arrival_expect(call->arrival,
+	        clock_now_ns() + IDLE_TIMEOUT_S * NS_PER_S + call->server->options.arrive_ns);
 	if (call->job)
 		finish_job(call);
 	keep_spare(call->server, call);
 	*con_cls = NULL;
+}
+
+/* The header is there. */
+static void expect_body(struct call *call)
+{
+	const union MHD_ConnectionInfo *info =
+	        MHD_get_connection_info(call->connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	call->arrival = info->socket_context;
+	arrival_expect(call->arrival, clock_now_ns() + call->server->options.arrive_ns);
 }
 
 /* False: so much came beyond the limit that the connection is better closed. */
@@ -192,6 +204,20 @@ static bool take_body(struct call *call, const char *data, size_t n)
 	return call->n_body <= DROP_FACTOR * max;
 }
 
+static void on_connection(void *arg, struct MHD_Connection *connection, void **socket_context,
+        enum MHD_ConnectionNotificationCode what)
+{
+	struct server *s = arg;
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		arrivals_remove(&s->arrivals, *socket_context);
+		return;
+	}
+	const union MHD_ConnectionInfo *info =
+	        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	*socket_context =
+	        arrivals_add(&s->arrivals, info->connect_fd, clock_now_ns() + s->options.arrive_ns);
+}
+
 static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, const char *path,
         const char *method, const char *version, const char *upload, size_t *n_upload,
         void **con_cls)
@@ -201,6 +227,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	fault_work_pause(((struct server *)arg)->options.work);
 	if (!call) {
 		*con_cls = call_open(arg, connection, method, path);
+		expect_body(*con_cls);
 		return MHD_YES;
 	}
 	if (*n_upload > 0) {
@@ -210,6 +237,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	}
 	if (call->submitted)
 		return route_resumed(call);
+	arrival_expect(call->arrival, INT64_MAX);
 	return route_call(call);
 }
 
@@ -244,10 +272,11 @@ static struct MHD_Daemon *start_daemon(struct server *s, int fd)
 	        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
 	        NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL,
 	        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_NOTIFY_COMPLETED, on_completed, s,
-	        MHD_OPTION_CONNECTION_LIMIT, (unsigned)(n_max ? n_max : CONNECTIONS_DEFAULT),
-	        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY_BYTES,
-	        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_ARRAY,
-	        threads > 1 ? pool : pool + 1, MHD_OPTION_END);
+	        MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
+	        (unsigned)(n_max ? n_max : CONNECTIONS_DEFAULT), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+	        (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
+	        (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_ARRAY, threads > 1 ? pool : pool + 1,
+	        MHD_OPTION_END);
 }
 
 bool server_start(const struct listener *listener, const struct server_options *options,
@@ -260,13 +289,19 @@ bool server_start(const struct listener *listener, const struct server_options *
 	pthread_mutex_init(&s->lock, NULL);
 	slots_init(&s->slots, options->faults->slots);
 	raise_descriptor_limit();
+	if (!arrivals_open(&s->arrivals, err)) {
+		free(s);
+		return false;
+	}
 	if (!leave_open(&s->leave, on_left, err)) {
+		arrivals_close(&s->arrivals);
 		free(s);
 		return false;
 	}
 	s->daemon = start_daemon(s, listener->fd);
 	if (!s->daemon) {
 		leave_close(&s->leave);
+		arrivals_close(&s->arrivals);
 		free(s);
 		return err_set(
 		        err, ERR_SYSTEM, _("cannot start the HTTP server: %s"), strerror(errno));
@@ -317,6 +352,7 @@ void server_stop(struct server *s)
 	break_off_all(s);
 	MHD_stop_daemon(s->daemon);
 	leave_close(&s->leave);
+	arrivals_close(&s->arrivals);
 	while (s->spare) {
 		struct call *call = s->spare;
 		s->spare = call->next;

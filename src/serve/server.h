@@ -24,6 +24,7 @@ struct server_options {
 	int64_t body_bytes_max; /* of a request */
 	int64_t queue_max;      /* requests that wait; one more is answered 429; 0: no limit */
 	int64_t threads;
+	int64_t arrive_ns; /* how long a request may take to arrive */
 	bool expose_config;
 	const struct faults *faults; /* both outlive the server */
 	struct fault_work *work;     /* NULL: none of them lives in the service */

@@ -342,3 +342,43 @@ KSERVE='(.error | type == "string" and length > 0) and (keys == ["error"])'
 	[ "$(timeout 1 cat <&4 | grep -c '"object":"embedding"')" -eq 2 ]
 	exec 4>&-
 }
+
+@test "who sends a byte at a time is broken off, who is only silent between requests is not" {
+	simulate "" --request-timeout 1s
+	python3 - "${SERVE_URL##*:}" <<-'END'
+		import socket, sys, time
+		def connect():
+		    s = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+		    s.settimeout(0.2)
+		    return s
+		def ended_after(s, first, byte):
+		    begin = time.monotonic()
+		    s.sendall(first)
+		    while time.monotonic() - begin < 10:
+		        try:
+		            if s.recv(1000) == b"":
+		                break
+		        except socket.timeout:
+		            pass
+		        except OSError:
+		            break
+		        try:
+		            s.sendall(byte)
+		        except OSError:
+		            break
+		    return time.monotonic() - begin
+		head = b"POST /v1/embeddings HTTP/1.1\r\nHost: a\r\nContent-Length: 13\r\n\r\n"
+		body = b'{"input":"a"}'
+		kept = connect()
+		kept.sendall(head + body)
+		assert b"200 OK" in kept.recv(10000)
+		for name, first in ("header", b"POST /v1/emb"), ("body", head.replace(b"13", b"1300")):
+		    took = ended_after(connect(), first, b"x")
+		    assert 0.9 < took < 5, (name, took)
+		kept.settimeout(5)
+		kept.sendall(head + body)
+		assert b"200 OK" in kept.recv(10000)
+	END
+	ask /health
+	[ "$CODE" = 200 ]
+}
