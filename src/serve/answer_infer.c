@@ -97,7 +97,6 @@ static void put_tensor(struct json *j, const char *name, const char *datatype, i
 /* Of the two ways to give inputs the one that a client can do without a tokenizer, if there is. */
 void answer_kserve_model(struct buf *out, const struct executor *x)
 {
-	bool scores = !(x->tasks & EXECUTOR_EMBEDS);
 	struct json j;
 	json_init(&j, out, false);
 	json_object_open(&j);
@@ -118,7 +117,10 @@ void answer_kserve_model(struct buf *out, const struct executor *x)
 	json_array_close(&j);
 	json_key(&j, "outputs");
 	json_array_open(&j);
-	put_tensor(&j, answer_output_name(scores).s, "FP32", scores ? x->n_labels : -1);
+	if (x->tasks & EXECUTOR_CLASSIFIES)
+		put_tensor(&j, answer_output_name(true).s, "FP32", x->n_labels);
+	if (x->tasks & EXECUTOR_EMBEDS)
+		put_tensor(&j, answer_output_name(false).s, "FP32", x->n_dims ? x->n_dims : -1);
 	json_array_close(&j);
 	json_object_close(&j);
 }
@@ -142,7 +144,7 @@ static void put_labels(struct json *j, const struct executor *x)
 
 static void put_model_type(struct json *j, const struct executor *x)
 {
-	bool classifies = x->tasks & EXECUTOR_CLASSIFIES && !(x->tasks & EXECUTOR_EMBEDS);
+	bool classifies = x->tasks & EXECUTOR_CLASSIFIES;
 	json_key(j, "model_type");
 	json_object_open(j);
 	json_key(j, !classifies ? "embedding" : x->n_labels == 1 ? "reranker" : "classifier");

@@ -40,6 +40,20 @@ static bool not_suitable(const struct executor *x, const char *fmt, struct api_e
 	return api_error_set(error, 400, "model_not_suitable", fmt, x->model_name);
 }
 
+/* The tensor asked for; the scores where none is and there is a head that gives them. */
+static bool choose_output(struct api_request *r, const struct executor *x, struct api_error *error)
+{
+	bool embeds = x->tasks & EXECUTOR_EMBEDS, classifies = x->tasks & EXECUTOR_CLASSIFIES;
+	if (!embeds && !classifies)
+		return not_suitable(x, _("the model '%s' has no tensors"), error);
+	r->scores = r->output.s ? str_eq(r->output, answer_output_name(true)) : classifies;
+	if (r->output.s &&
+	        !(r->scores ? classifies : embeds && str_eq(r->output, answer_output_name(false))))
+		return api_error_set(
+		        error, 400, NULL, _("there is no output '%.*s' here"), STR_ARG(r->output));
+	return true;
+}
+
 /* Which vectors the answer needs, if the model gives them. */
 static bool choose_vectors(struct job *job, const struct executor *x, struct api_error *error)
 {
@@ -59,9 +73,7 @@ static bool choose_vectors(struct job *job, const struct executor *x, struct api
 		return r->scores || embeds ||
 		       not_suitable(x, _("the model '%s' is no reranker"), error);
 	case API_INFER:
-		r->scores = !embeds;
-		return embeds || classifies ||
-		       not_suitable(x, _("the model '%s' has no tensors"), error);
+		return choose_output(r, x, error);
 	default:
 		return x->tasks & EXECUTOR_GENERATES ||
 		       not_suitable(x, _("the model '%s' does not generate text"), error);
@@ -78,9 +90,6 @@ static bool check_against_model(
 	if (x->n_dims > 0 && r->dimensions > x->n_dims)
 		return api_error_set(error, 400, NULL,
 		        _("'dimensions' must be at most %d with this model"), x->n_dims);
-	if (r->output.s && !str_eq(r->output, answer_output_name(r->scores)))
-		return api_error_set(error, 400, NULL, _("the output of this model is '%s'"),
-		        answer_output_name(r->scores).s);
 	for (size_t i = 0; x->ids_only && i < r->n_inputs; i++)
 		if (!r->inputs[i].ids)
 			return not_suitable(

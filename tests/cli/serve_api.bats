@@ -150,7 +150,7 @@ KSERVE='(.error | type == "string" and length > 0) and (keys == ["error"])'
 	ask /embed '{"inputs": "a"}'
 	answers 'length == 1'
 	ask /info
-	answers '.model_id == "m" and .max_input_length == 32768 and .max_client_batch_size == 2048 and (.model_type | has("embedding"))'
+	answers '.model_id == "m" and .max_input_length == 32768 and .max_client_batch_size == 2048 and (.model_type | has("classifier"))'
 }
 
 @test "KServe v2: descriptions, readiness and tensors as JSON" {
@@ -163,15 +163,19 @@ KSERVE='(.error | type == "string" and length > 0) and (keys == ["error"])'
 	answers '.name == "venturi-serve" and (.extensions | index("binary_tensor_data") != null)'
 	ask /v2/models/m
 	answers '.name == "m" and .inputs == [{"name": "text", "datatype": "BYTES", "shape": [-1]}]
-		and .outputs[0].name == "embeddings" and .outputs[0].datatype == "FP32"'
-	ask /v2/models/m/infer '{"id": "7", "inputs": [{"name": "text", "datatype": "BYTES", "shape": [2], "data": ["a", "b"]}]}'
-	answers '.model_name == "m" and .id == "7" and .outputs[0].shape == [2, 4] and (.outputs[0].data | length) == 8'
+		and .outputs == [{"name": "scores", "datatype": "FP32", "shape": [-1, 3]}, {"name": "embeddings", "datatype": "FP32", "shape": [-1, 4]}]'
+	ask /v2/models/m/infer '{"inputs": [{"name": "text", "datatype": "BYTES", "shape": [2], "data": ["a", "b"]}]}'
+	answers '.outputs[0].name == "scores" and .outputs[0].shape == [2, 3]'
+	ask /v2/models/m/infer '{"id": "7", "inputs": [{"name": "text", "datatype": "BYTES", "shape": [2], "data": ["a", "b"]}],
+		"outputs": [{"name": "embeddings"}]}'
+	answers '.model_name == "m" and .id == "7" and .outputs[0].name == "embeddings" and .outputs[0].shape == [2, 4] and (.outputs[0].data | length) == 8'
 	jq -c '.outputs[0].data' "$ANSWER" >"$BATS_TEST_TMPDIR/tensor"
 	ask /v1/embeddings '{"input": ["a", "b"]}'
 	[ "$(jq -c '[.data[].embedding[]]' "$ANSWER")" = "$(cat "$BATS_TEST_TMPDIR/tensor")" ]
 	# a row that is masked at its end is the row without it
 	ask /v2/models/m/infer '{"inputs": [{"name": "input_ids", "datatype": "INT64", "shape": [1, 4], "data": [[7, 8, 0, 0]]},
-		{"name": "attention_mask", "datatype": "INT64", "shape": [1, 4], "data": [1, 1, 0, 0]}]}'
+		{"name": "attention_mask", "datatype": "INT64", "shape": [1, 4], "data": [1, 1, 0, 0]}],
+		"outputs": [{"name": "embeddings"}]}'
 	jq -c '.outputs[0].data' "$ANSWER" >"$BATS_TEST_TMPDIR/tensor"
 	ask /v1/embeddings '{"input": [7, 8]}'
 	[ "$(jq -c '.data[0].embedding' "$ANSWER")" = "$(cat "$BATS_TEST_TMPDIR/tensor")" ]
