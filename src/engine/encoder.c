@@ -45,6 +45,12 @@ static struct encoder *begin(const struct encoder_options *options)
 	e->kernels = isa ? kernels_named(isa) : NULL;
 	if (!e->kernels)
 		e->kernels = kernels_best();
+	e->products = isa ? products_named(isa) : NULL;
+	if (!e->products)
+		e->products = products_best();
+	e->attention = options->faults.naive_attention  ? attention_naive
+	               : options->faults.wide_attention ? attention_wide
+	                                                : e->kernels->attention;
 	bool wide = options->weights == DTYPE_F32 || options->faults.wide;
 	e->between = wide ? DTYPE_F32 : DTYPE_BF16;
 	return e;

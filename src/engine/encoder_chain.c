@@ -129,7 +129,7 @@ static void attend_sequence(const struct chain *c, void *qkv, int sequence, stru
 		a.v = at(e, qkv, first * ld + (size_t)(2 * dim + column));
 		a.out = at(e, c->context,
 		        (size_t)(r.first - c->rows.first) * (size_t)dim + (size_t)column);
-		e->kernels->attention(&a, c->attention);
+		e->attention(&a, c->attention);
 	}
 }
 
@@ -197,5 +197,5 @@ void encoder_chain(struct encoder_session *s)
 {
 	struct chain_stage stage = { s, -1 };
 	for (; stage.i_layer < s->e->config.n_layers; stage.i_layer++)
-		pool_run(s->pool, s->n_cuts, run_tile, &stage);
+		launch(s->pool, &s->e->options.faults, s->n_cuts, run_tile, &stage);
 }

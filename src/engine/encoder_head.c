@@ -42,7 +42,7 @@ void encoder_pool(struct encoder_session *s, float *out)
 {
 	struct pooling_stage stage = { s, out };
 	int64_t start = profile_start(s->profile);
-	pool_run(s->pool, s->batch->n, pool_tile, &stage);
+	launch(s->pool, &s->e->options.faults, s->batch->n, pool_tile, &stage);
 	profile_operator(s->profile, "pool", start,
 	        &(struct profile_inputs){ { { s->n_rows, s->e->config.dim } } });
 }

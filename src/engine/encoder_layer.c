@@ -36,14 +36,14 @@ static void attend_tile(void *ctx, int i_tile, int i_thread)
 		.out = (char *)at(s->context, (size_t)query * (size_t)dim + column, e->between),
 		.ld_out = dim,
 	};
-	e->kernels->attention(&a, s->scratch + (size_t)i_thread * s->scratch_bytes);
+	e->attention(&a, s->scratch + (size_t)i_thread * s->scratch_bytes);
 }
 
 static void attend(struct encoder_session *s)
 {
 	const struct encoder_config *c = &s->e->config;
 	int64_t start = profile_start(s->profile);
-	pool_run(s->pool, s->n_blocks * c->n_heads, attend_tile, &s);
+	launch(s->pool, &s->e->options.faults, s->n_blocks * c->n_heads, attend_tile, &s);
 	int head_dim = c->dim / c->n_heads;
 	enum dtype type = s->e->between;
 	profile_operator(s->profile, "attention", start,

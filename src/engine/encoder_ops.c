@@ -29,7 +29,8 @@ void encoder_for_rows(struct encoder_session *s, encoder_rows_fn *fn, const void
 	int n_threads = pool_n_threads(s->pool);
 	int even = (s->n_rows + 2 * n_threads - 1) / (2 * n_threads);
 	struct rows_stage stage = { s, fn, args, even < ROWS_TILE ? even : ROWS_TILE };
-	pool_run(s->pool, (s->n_rows + stage.rows_tile - 1) / stage.rows_tile, run_rows, &stage);
+	launch(s->pool, &s->e->options.faults, (s->n_rows + stage.rows_tile - 1) / stage.rows_tile,
+	        run_rows, &stage);
 }
 
 static void *row_of(const struct matrix *m, int row)

@@ -12,7 +12,9 @@
 #include "engine/encoder.h"
 #include "engine/encoder_config.h"
 #include "engine/kernels.h"
+#include "engine/launch.h"
 #include "engine/linear.h"
+#include "engine/products.h"
 #include "engine/region.h"
 
 struct encoder_norm {
@@ -44,6 +46,8 @@ struct encoder {
 	const char *name;
 	struct tokenizer *tokenizer; /* NULL: a synthetic model */
 	const struct kernels *kernels;
+	const struct products *products; /* of attention that is not fused */
+	void (*attention)(const struct attention *a, void *scratch);
 	struct region *weights;
 	const float *words, *positions, *types; /* [n, dim] each; types NULL: none */
 	struct encoder_norm embedding_norm;
@@ -102,13 +106,20 @@ struct encoder_session {
 	float *logits;      /* [n_labels] */
 	unsigned char *scratch;
 	size_t scratch_bytes; /* of each thread */
+	char *copies[2];      /* [faults.copy_bytes] each */
 	bool not_finite;      /* set by any thread */
 };
 
 enum {
-	ENCODER_QUERIES = 128,   /* of a tile of attention at most */
-	ENCODER_BLOCK_ROWS = 128 /* of a block of rows that runs as a chain, at most */
+	ENCODER_QUERIES = 128,    /* of a tile of attention at most */
+	ENCODER_BLOCK_ROWS = 128, /* of a block of rows that runs as a chain, at most */
+	ENCODER_PANEL_MAX = 64    /* columns that a product may write at once (products.h) */
 };
+
+/* Whether it is to do badly what only shows operator by operator. */
+bool encoder_faults_need_operators(const struct engine_faults *f);
+/* What each step of such an encoder begins with. */
+void encoder_faults_step(struct encoder_session *s);
 
 /* The rows of a batch that a tile of an operator works on. */
 struct encoder_rows {
@@ -123,6 +134,7 @@ int encoder_sequence_of(const struct encoder_session *s, int row);
 /* All layers, the embeddings first, chained by blocks of rows. */
 void encoder_chain(struct encoder_session *s);
 size_t encoder_chain_scratch_bytes(const struct encoder *e);
+size_t encoder_unfused_scratch_bytes(const struct encoder *e);
 
 /* x from the ids of the batch. */
 void encoder_embed(struct encoder_session *s);

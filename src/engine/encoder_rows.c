@@ -85,7 +85,8 @@ void encoder_lay_out(struct encoder_session *s, const struct encoder_batch *b)
 		int n = b->pad_to ? b->pad_to : b->lengths[i];
 		s->first_row[i] = row;
 		s->first_score[i] = scores;
-		scores += (size_t)s->e->config.n_heads * (size_t)n * (size_t)n;
+		size_t columns = ((size_t)n + ENCODER_PANEL_MAX - 1) / ENCODER_PANEL_MAX;
+		scores += (size_t)s->e->config.n_heads * (size_t)n * columns * ENCODER_PANEL_MAX;
 		for (int j = 0; j < n; j++, row++) {
 			bool real = j < b->lengths[i];
 			s->ids[row] = real ? b->ids[i][j] : 0;

@@ -31,7 +31,8 @@ static bool take_buffers(struct encoder_session *s, const struct buffer *buffers
 /* Heads times queries times keys of any batch. */
 static size_t scores_per_row(const struct encoder *e)
 {
-	return e->options.fuse ? 0 : (size_t)e->config.n_heads * (size_t)e->config.n_positions;
+	size_t columns = (size_t)e->config.n_positions + ENCODER_PANEL_MAX;
+	return e->options.fuse ? 0 : (size_t)e->config.n_heads * columns;
 }
 
 /* Of a tile of attention, or of a chain. */
@@ -39,8 +40,9 @@ static size_t scratch_bytes(const struct encoder *e)
 {
 	size_t attention = attention_scratch_bytes(
 	        ENCODER_QUERIES, e->config.n_positions, e->config.dim / e->config.n_heads);
-	size_t chain = e->options.fuse ? encoder_chain_scratch_bytes(e) : 0;
-	return ((attention > chain ? attention : chain) + 63) / 64 * 64;
+	size_t whole =
+	        e->options.fuse ? encoder_chain_scratch_bytes(e) : encoder_unfused_scratch_bytes(e);
+	return ((attention > whole ? attention : whole) + 63) / 64 * 64;
 }
 
 static bool session_buffers(struct encoder_session *s)
@@ -95,6 +97,9 @@ bool encoder_session_open(const struct encoder *e, struct pool *pool, int rows_m
 	s->pool = pool;
 	s->profile = profile;
 	s->rows_max = rows_max;
+	size_t copy_bytes = (size_t)e->options.faults.copy_bytes;
+	for (int i = 0; copy_bytes && i < 2; i++)
+		s->copies[i] = mem_zeroed(copy_bytes, 1);
 	if (!session_buffers(s)) {
 		encoder_session_close(s);
 		return err_set(err, ERR_SYSTEM, _("there is no memory for batches of %d tokens"),
@@ -108,6 +113,8 @@ void encoder_session_close(struct encoder_session *s)
 {
 	if (!s)
 		return;
+	free(s->copies[0]);
+	free(s->copies[1]);
 	region_close(s->region);
 	free(s);
 }
@@ -171,7 +178,8 @@ static bool all_finite(const float *x, size_t n)
 static void run_layers(struct encoder_session *s)
 {
 	const struct encoder *e = s->e;
-	if (e->options.fuse && !s->profile && s->n_cuts) {
+	if (e->options.fuse && !s->profile && s->n_cuts &&
+	        !encoder_faults_need_operators(&e->options.faults)) {
 		encoder_chain(s);
 		return;
 	}
@@ -188,6 +196,7 @@ bool encoder_run(struct encoder_session *s, const struct encoder_batch *batch,
 		return false;
 	int64_t start = profile_start(s->profile);
 	encoder_lay_out(s, batch);
+	encoder_faults_step(s);
 	run_layers(s);
 	size_t width = (size_t)e->config.dim;
 	if (output == ENCODER_EMBEDDING)

@@ -3,6 +3,7 @@
 #include "engine/encoder_ops.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Of a key that nobody may see: far below any score, and no infinity whose differences are none. */
 static const float MASKED = -1e30F;
@@ -10,11 +11,32 @@ static const float MASKED = -1e30F;
 /* What one head of one sequence works on. */
 struct head {
 	const float *q, *k, *v; /* [n, dim]: the head's columns begin here */
-	float *scores;          /* [n, n] */
+	float *scores;          /* [n, ld_scores] */
 	float *out;             /* [n, dim] */
 	int n, n_real;          /* rows, and those that are no padding */
-	int dim, ld;
+	int dim, ld, ld_scores;
+	const struct products *products;
+	float *scratch; /* twice scratch_values / 2, and what is behind for [n, panels of dim] */
+	size_t scratch_values;
 };
+
+static int round_up(int n, int to)
+{
+	return (n + to - 1) / to * to;
+}
+
+/* A matrix of keys or values, and the same packed. */
+static size_t scratch_values(const struct encoder *e)
+{
+	int dim = e->config.dim / e->config.n_heads;
+	return 2 * (size_t)round_up(e->config.n_positions, ENCODER_PANEL_MAX) *
+	       (size_t)round_up(dim, ENCODER_PANEL_MAX);
+}
+
+size_t encoder_unfused_scratch_bytes(const struct encoder *e)
+{
+	return scratch_values(e) * sizeof(float) * 3 / 2;
+}
 
 typedef void head_fn(const struct encoder_session *s, const struct head *h);
 
@@ -45,14 +67,18 @@ static void run_head(void *ctx, int i_tile, int i_thread)
 		.q = part_of(s, PRODUCT_QUERY) + corner,
 		.k = part_of(s, PRODUCT_KEY) + corner,
 		.v = part_of(s, PRODUCT_VALUE) + corner,
-		.scores = s->scores + s->first_score[i] + (size_t)head * (size_t)n * (size_t)n,
+		.scores = s->scores + s->first_score[i] +
+		          (size_t)head * (size_t)n * (size_t)round_up(n, ENCODER_PANEL_MAX),
 		.out = (float *)s->context + corner,
 		.n = n,
 		.n_real = s->batch->lengths[i],
 		.dim = dim / n_heads,
 		.ld = dim,
+		.ld_scores = round_up(n, ENCODER_PANEL_MAX),
+		.products = s->e->products,
+		.scratch = (float *)(s->scratch + (size_t)i_thread * s->scratch_bytes),
+		.scratch_values = scratch_values(s->e),
 	};
-	(void)i_thread;
 	stage->fn(s, &h);
 }
 
@@ -62,7 +88,7 @@ static void for_heads(struct encoder_session *s, head_fn *fn, const char *name, 
 	struct heads_stage stage = { s, fn };
 	int64_t start = profile_start(s->profile);
 	int n = s->batch->n;
-	pool_run(s->pool, n * c->n_heads, run_head, &stage);
+	launch(s->pool, &s->e->options.faults, n * c->n_heads, run_head, &stage);
 	int64_t longest = s->first_row[1];
 	struct profile_inputs inputs = { { { s->n_rows, c->n_heads, c->dim / c->n_heads },
 		{ s->n_rows, c->n_heads, c->dim / c->n_heads } } };
@@ -73,23 +99,30 @@ static void for_heads(struct encoder_session *s, head_fn *fn, const char *name, 
 	profile_operator(s->profile, name, start, &inputs);
 }
 
+/* acc = x times the transposed w, where row i of w is every value w_step of the row w + i * w_ld.
+ */
+static void multiply(const struct head *h, const float *x, int ldx, const float *w, int w_ld,
+        int w_step, int n_in, int n_out, float *acc, int ld_acc)
+{
+	float *dense = h->scratch, *packed = dense + h->scratch_values / 2;
+	for (int i = 0; i < n_out; i++)
+		for (int j = 0; j < n_in; j++)
+			dense[i * n_in + j] =
+			        w[(size_t)i * (size_t)w_ld + (size_t)j * (size_t)w_step];
+	products_pack(h->products, DTYPE_F32, n_in, n_out, dense, packed);
+	h->products->run(DTYPE_F32, packed, n_in, n_out, x, ldx, h->n, acc, ld_acc);
+}
+
 static void query_key(const struct encoder_session *s, const struct head *h)
 {
 	(void)s;
-	for (int i = 0; i < h->n; i++)
-		for (int j = 0; j < h->n; j++) {
-			const float *q = h->q + i * h->ld, *k = h->k + j * h->ld;
-			float sum = 0;
-#pragma omp simd reduction(+ : sum)
-			for (int d = 0; d < h->dim; d++)
-				sum += q[d] * k[d];
-			h->scores[i * h->n + j] = sum;
-		}
+	multiply(h, h->q, h->ld, h->k, h->ld, 1, h->dim, h->n, h->scores, h->ld_scores);
 }
 
 static void scale(const struct encoder_session *s, const struct head *h)
 {
-	s->e->kernels->scale(h->scores, 1 / sqrtf((float)h->dim), (size_t)h->n * (size_t)h->n);
+	s->e->kernels->scale(
+	        h->scores, 1 / sqrtf((float)h->dim), (size_t)h->n * (size_t)h->ld_scores);
 }
 
 static void mask(const struct encoder_session *s, const struct head *h)
@@ -97,29 +130,25 @@ static void mask(const struct encoder_session *s, const struct head *h)
 	(void)s;
 	for (int i = 0; i < h->n; i++)
 		for (int j = h->n_real; j < h->n; j++)
-			h->scores[i * h->n + j] = MASKED;
+			h->scores[(size_t)i * (size_t)h->ld_scores + (size_t)j] = MASKED;
 }
 
 static void softmax(const struct encoder_session *s, const struct head *h)
 {
-	s->e->kernels->softmax(h->scores, h->n, h->n);
+	for (int i = 0; i < h->n; i++)
+		s->e->kernels->softmax(h->scores + (size_t)i * (size_t)h->ld_scores, 1, h->n);
 }
 
+/* What a panel is too wide for the head's own columns goes beside them first. */
 static void score_value(const struct encoder_session *s, const struct head *h)
 {
+	float *wide = h->scratch + h->scratch_values;
+	int ld = round_up(h->dim, h->products->panel);
 	(void)s;
-	for (int i = 0; i < h->n; i++) {
-		float *out = h->out + i * h->ld;
-		for (int d = 0; d < h->dim; d++)
-			out[d] = 0;
-		for (int j = 0; j < h->n; j++) {
-			const float *v = h->v + j * h->ld;
-			float share = h->scores[i * h->n + j];
-#pragma omp simd
-			for (int d = 0; d < h->dim; d++)
-				out[d] += share * v[d];
-		}
-	}
+	multiply(h, h->scores, h->ld_scores, h->v, 1, h->ld, h->n, h->dim, wide, ld);
+	for (int i = 0; i < h->n; i++)
+		memcpy(h->out + (size_t)i * (size_t)h->ld, wide + (size_t)i * (size_t)ld,
+		        (size_t)h->dim * sizeof(float));
 }
 
 static void attend(struct encoder_session *s)

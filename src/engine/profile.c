@@ -107,6 +107,16 @@ void profile_operator(
 	fputs("]}}", p->f);
 }
 
+void profile_copy(struct profile *p, bool to_device, int64_t bytes, int64_t start_ns)
+{
+	if (!p)
+		return;
+	begin(p, "gpu_memcpy",
+	        to_device ? "Memcpy HtoD (Pageable -> Device)" : "Memcpy DtoH (Device -> Pageable)",
+	        start_ns);
+	fprintf(p->f, ",\"args\":{\"device\":0,\"stream\":7,\"bytes\":%" PRId64 "}}", bytes);
+}
+
 void profile_step(struct profile *p, const char *name, int n_tokens, int64_t start_ns)
 {
 	char text[64];

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "engine/dtype.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct profile;
@@ -38,6 +39,8 @@ static inline int64_t profile_start(const struct profile *p)
 /* An operator that began at profile_start and ends now. */
 void profile_operator(
         struct profile *p, const char *name, int64_t start_ns, const struct profile_inputs *inputs);
+/* A copy to the device and its memory, or back. */
+void profile_copy(struct profile *p, bool to_device, int64_t bytes, int64_t start_ns);
 /* A step of the model over so many tokens: "prefill", "decode" or "encode". */
 void profile_step(struct profile *p, const char *name, int n_tokens, int64_t start_ns);
 

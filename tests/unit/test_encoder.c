@@ -310,6 +310,163 @@ static void narrower_weights_stay_near_float32(void)
 	check_precision(shape, DTYPE_S8, false, 0.995);
 }
 
+/* ---- on texts that were kept from training ---- */
+
+struct batch_of_texts {
+	int n, labels[TEXTS_MAX], lengths[TEXTS_MAX];
+	const int32_t *list[TEXTS_MAX];
+	int32_t ids[TEXTS_MAX][512];
+};
+
+static int label_of(const struct encoder_info *info, const char *name, size_t n)
+{
+	for (int i = 0; i < info->n_labels; i++)
+		if (strlen(info->labels[i]) == n && memcmp(info->labels[i], name, n) == 0)
+			return i;
+	return -1;
+}
+
+static void add_line(
+        struct batch_of_texts *b, const struct model *m, struct encoding *room, const char *line)
+{
+	const struct tokenizer *t = encoder_tokenizer(m->e);
+	const char *tab = strchr(line, '\t');
+	if (!CHECK(tab != NULL))
+		return;
+	struct str text = { tab + 1, strcspn(tab + 1, "\n") };
+	b->labels[b->n] = label_of(&m->info, line, (size_t)(tab - line));
+	CHECK(b->labels[b->n] >= 0);
+	b->list[b->n] = b->ids[b->n];
+	b->lengths[b->n] = tokenizer_frame(t, room, text, NULL, 0, 512, b->ids[b->n], NULL).n;
+	b->n++;
+}
+
+/* How many of a batch are right. */
+static int count_right(struct model *m, struct batch_of_texts *b)
+{
+	static float logits[VALUES_MAX];
+	struct err err;
+	const struct encoder_batch batch = { .n = b->n, .ids = b->list, .lengths = b->lengths };
+	int right = 0;
+	if (!b->n || !CHECK(encoder_run(m->s, &batch, ENCODER_LOGITS, logits, &err)))
+		return 0;
+	for (int i = 0; i < b->n; i++) {
+		const float *row = logits + i * m->info.n_labels;
+		int best = 0;
+		for (int j = 1; j < m->info.n_labels; j++)
+			best = row[j] > row[best] ? j : best;
+		right += best == b->labels[i];
+	}
+	b->n = 0;
+	return right;
+}
+
+/* In points of a hundred; negative: the files are not here. */
+static double accuracy(const char *name, enum dtype weights)
+{
+	static struct batch_of_texts b;
+	struct model m = { 0 };
+	struct encoder_options options = f32_fused;
+	char path[4096], *line = NULL;
+	size_t size = 0;
+	int n = 0, right = 0;
+	options.weights = weights;
+	const char *folder = model_folder(name);
+	snprintf(path, sizeof(path), "%s/test.tsv", folder ? folder : "");
+	FILE *f = folder ? fopen(path, "re") : NULL;
+	if (!f || !open_folder(&m, name, &options, TEXTS_MAX * 512)) {
+		if (f)
+			fclose(f);
+		return -1;
+	}
+	struct encoding *room = encoding_new();
+	for (b.n = 0; getline(&line, &size, f) > 0; n++) {
+		add_line(&b, &m, room, line);
+		if (b.n == TEXTS_MAX)
+			right += count_right(&m, &b);
+	}
+	right += count_right(&m, &b);
+	encoding_free(room);
+	free(line);
+	fclose(f);
+	close_model(&m);
+	printf("# %s %s: %d of %d right\n", name, dtype_name(weights), right, n);
+	return n ? 100.0 * right / n : -1;
+}
+
+static void narrower_weights_classify_as_well(void)
+{
+	static const struct {
+		const char *name;
+		double trained; /* points, of the run that trained it; see SOURCES.md and
+		                   reference.json */
+	} rows[] = { { "tickets", 99.4 }, { "bert-sms", 98.83 } };
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		double wide = accuracy(rows[i].name, DTYPE_F32);
+		if (wide < 0)
+			return;
+		CHECK_NEAR(wide, rows[i].trained, 0.06);
+		CHECK_NEAR(accuracy(rows[i].name, DTYPE_BF16), wide, 0.3);
+		CHECK_NEAR(accuracy(rows[i].name, DTYPE_S8), wide, 0.3);
+	}
+}
+
+/* ---- the check of a precision ---- */
+
+static void a_precision_that_is_near_enough_keeps_its_layers(void)
+{
+	struct model m = { 0 };
+	struct encoder_options options = f32_fused;
+	options.weights = DTYPE_S8;
+	options.check = true;
+	if (!open_folder(&m, "tickets", &options, 512))
+		return;
+	printf("# cosine at least %.6f, logits within %.4f\n", m.info.check.cosine_min,
+	        m.info.check.logit_error_max);
+	CHECK(m.info.check.n > 0);
+	CHECK_INT(m.info.check.n_wide, 0);
+	CHECK(m.info.check.cosine_min >= 0.995 && m.info.check.cosine_min < 1);
+	CHECK(m.info.check.logit_error_max > 0 && m.info.check.logit_error_max < 1);
+	close_model(&m);
+}
+
+/* ---- what a service is told to do badly ---- */
+
+static void faults_change_no_answer(void)
+{
+	static const struct engine_faults rows[] = {
+		{ .wide_attention = true },
+		{ .naive_attention = true },
+		{ .pieces = 3, .dispatch_ns = 1000 },
+		{ .copy_bytes = 4096 },
+		{ .reorders = 1 },
+		{ .alloc_churn = true },
+		{ .isa = "plain" },
+		{ .cold = 1 },
+	};
+	struct model good = { 0 };
+	struct texts t;
+	static float want[VALUES_MAX], got[VALUES_MAX];
+	if (!open_shape(&good, "2x64/2/128/500/128", &f32_fused, 512))
+		return;
+	make_texts(&t, &good.info);
+	run(&good, &t, 0, t.n, 0, ENCODER_EMBEDDING, want);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct model m = { 0 };
+		struct encoder_options options = f32_fused;
+		options.faults = rows[i];
+		if (!open_shape(&m, "2x64/2/128/500/128", &options, 512))
+			return;
+		memset(got, 0, sizeof(got));
+		run(&m, &t, 0, t.n, 0, ENCODER_EMBEDDING, got);
+		if (!CHECK(difference_max(want, got, t.n * m.info.dim) <= ROUNDING))
+			printf("#   fault %zu\n", i);
+		close_model(&m);
+	}
+	free_texts(&t);
+	close_model(&good);
+}
+
 /* ---- what is refused ---- */
 
 static void check_refused(struct model *m, const struct encoder_batch *b,
@@ -385,6 +542,9 @@ int main(void)
 	TAP_RUN(operator_by_operator_the_answers_are_the_same);
 	TAP_RUN(a_batch_answers_as_its_texts_do_alone);
 	TAP_RUN(narrower_weights_stay_near_float32);
+	TAP_RUN(narrower_weights_classify_as_well);
+	TAP_RUN(a_precision_that_is_near_enough_keeps_its_layers);
+	TAP_RUN(faults_change_no_answer);
 	TAP_RUN(batches_that_cannot_be_are_refused);
 	TAP_RUN(values_that_are_no_numbers_are_an_error);
 	pool_close(pool);
