@@ -10,7 +10,7 @@
 
 enum {
 	MAX_BATCH_DEFAULT = 32,
-	MAX_BATCH_TOKENS_DEFAULT = 1024,
+	MAX_BATCH_TOKENS_DEFAULT = 512,
 	BATCH_MAX = 65536,
 	WARMUP_MAX = 1000,
 	TOKENIZE_THREADS_MOST = 64,
@@ -31,7 +31,7 @@ static const struct opt rows[] = {
 	          N_("texts of a batch (default 32)")),
 	        .min = 1, .max = BATCH_MAX },
 	{ OPT(struct encode_args, max_batch_tokens, OPT_INT, 0, "max-batch-tokens", N_("N"),
-	          N_("tokens of a batch, padding counted; 0: no limit (default 1024)")),
+	          N_("tokens of a batch, padding counted; 0: no limit (default 512)")),
 	        .min = 0, .max = 1e8 },
 	{ OPT(struct encode_args, max_wait_ns, OPT_DURATION, 0, "max-wait", N_("DURATION"),
 	          N_("how long a text waits for others to fill its batch (default 10ms with static "

@@ -65,6 +65,9 @@ static const struct opt rows[] = {
 	{ OPT(struct options, server.arrive_ns, OPT_DURATION, 0, "request-timeout", N_("DURATION"),
 	          N_("a request that takes longer to arrive is broken off (default 60s)")),
 	        .min = 0.1, .max = 86400 },
+	{ OPT(struct options, server.grace_ns, OPT_DURATION, 0, "grace", N_("DURATION"),
+	          N_("on SIGTERM, the time for accepted requests to be answered (default 1s)")),
+	        .min = 0, .max = 3600 },
 	{ OPT(struct options, server.expose_config, OPT_FLAG, 0, "expose-config", NULL,
 	        N_("show the configuration under /config")) },
 	{ OPT(struct options, schedule_log, OPT_STRING, 0, "schedule-log", N_("FILE"),
@@ -336,7 +339,8 @@ int main(int argc, char **argv)
 		.encode = encode_args_default,
 		.server = { .body_bytes_max = BODY_BYTES_DEFAULT,
 		        .arrive_ns = ARRIVE_NS_DEFAULT,
-		        .threads = 1 },
+		        .threads = 1,
+		        .grace_ns = NS_PER_S },
 	};
 	i18n_init(NULL);
 	bool ok = parse_options(argc, argv, &run, &o, &err);

@@ -26,7 +26,6 @@ enum {
 	DROP_FACTOR = 4, /* a body is read on, and dropped, up to so many times its limit */
 };
 
-#define STOP_GRACE_NS (1 * NS_PER_S)
 #define STOP_POLL_NS (2 * NS_PER_MS)
 #define STOP_CUT_NS (NS_PER_S / 2)
 
@@ -342,7 +341,7 @@ void server_stop(struct server *s)
 	if (fd != MHD_INVALID_SOCKET)
 		close(fd);
 	slots_open(&s->slots);
-	wait_for_calls(s, STOP_GRACE_NS);
+	wait_for_calls(s, s->options.grace_ns);
 	/* More than once: a request that was on its way in may come to wait only now. */
 	for (int64_t until = clock_now_ns() + STOP_CUT_NS;
 	        has_calls(s) && clock_now_ns() < until;) {

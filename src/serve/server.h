@@ -25,6 +25,7 @@ struct server_options {
 	int64_t queue_max;      /* requests that wait; one more is answered 429; 0: no limit */
 	int64_t threads;
 	int64_t arrive_ns; /* how long a request may take to arrive */
+	int64_t grace_ns;  /* for what runs to finish when the service stops */
 	bool expose_config;
 	const struct faults *faults; /* both outlive the server */
 	struct fault_work *work;     /* NULL: none of them lives in the service */
@@ -36,7 +37,7 @@ bool server_start(const struct listener *listener, const struct server_options *
         struct err *err) NODISCARD;
 
 /*
- * Accepts nothing more, gives what runs up to a second to finish, then breaks it off.
+ * Accepts nothing more, gives what runs its grace to finish, then breaks it off.
  */
 void server_stop(struct server *server);
 
