@@ -56,6 +56,7 @@ void http_reset(struct http *http, bool no_body)
 	http->head_done = false;
 	http->body_bytes = 0;
 	http->error = NULL;
+	http->on_header = NULL;
 	http->state = HTTP_AT_STATUS;
 	http->no_body = no_body;
 	http->http_1_0 = false;
@@ -284,13 +285,13 @@ static bool parse_header(struct http *http, struct str line)
 	size_t n = header_name(http, line);
 	if (!n)
 		return false;
-	for (size_t i = 0; i < ARRAY_LEN(headers); i++) {
-		if (headers[i].name.len == n &&
-		        str_eq_nocase(headers[i].name, (struct str){ line.s, n })) {
-			struct str value = { line.s + n + 1, line.len - n - 1 };
-			return headers[i].on_value(http, str_trim(value));
-		}
-	}
+	struct str name = { line.s, n };
+	struct str value = str_trim((struct str){ line.s + n + 1, line.len - n - 1 });
+	if (http->on_header && http->status >= 200)
+		http->on_header(http->header_ctx, name, value);
+	for (size_t i = 0; i < ARRAY_LEN(headers); i++)
+		if (headers[i].name.len == n && str_eq_nocase(headers[i].name, name))
+			return headers[i].on_value(http, value);
 	return true;
 }
 

@@ -7,9 +7,9 @@
  * between answers, used by one thread at a time.
  *
  * Always: the outcome is the same for every split of the input into reads. What is not HTTP is
- * refused at its first wrong byte of the first five. Of the headers only four are read:
- * content-length, transfer-encoding, connection and content-type; of the others only the names are
- * checked.
+ * refused at its first wrong byte of the first five. Of the headers only six are read: those of the
+ * body's framing and type, connection and the two that count tokens; of the others only the names
+ * are checked. Who wants them all sets on_header.
  *
  * Limits: HTTP_LINE_MAX bytes of a line, HTTP_HEAD_MAX of status line, headers, trailers and
  * interim answers together, HTTP_BODY_MAX of body.
@@ -67,6 +67,12 @@ struct http {
 	int64_t input_tokens;   /* x-compute-tokens or x-prompt-tokens; -1: not given */
 	int64_t body_bytes;     /* handed out so far */
 	const char *error;      /* N_() phrase for an error sentence: "not HTTP"; NULL: none */
+	/*
+	 * Set after http_reset: gets each header of the final answer, blanks around the value
+	 * taken off; not those of interim answers and trailers. NULL: nobody does.
+	 */
+	void (*on_header)(void *ctx, struct str name, struct str value);
+	void *header_ctx;
 	/* inside */
 	enum http_state state;
 	bool no_body; /* the request was HEAD */

@@ -41,7 +41,8 @@ enum api_endpoint {
 	API_EMBEDDINGS,
 	API_RERANK,
 	API_CLASSIFY,
-	API_INFER
+	API_INFER,
+	API_FORWARDED, /* by a gateway: what it is only the upstream knows */
 };
 
 /* Whose manners: the form of the errors, and of answers that several APIs have. */

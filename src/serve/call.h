@@ -43,6 +43,7 @@ struct call {
 	struct server *server;
 	struct MHD_Connection *connection;
 	char *method, *path; /* in the arena */
+	char *target;        /* of a gateway: path and query as they came */
 	struct arena arena;
 	const struct route *route; /* NULL: there is none for the path */
 	struct api_form form;
@@ -83,6 +84,16 @@ enum MHD_Result reply_text(
         struct call *call, int status, const char *content_type, struct str text);
 enum MHD_Result reply_error(struct call *call, const struct api_error *error, const char *allow);
 enum MHD_Result reply_stream(struct call *call);
+/* Any other; the response is given up. */
+enum MHD_Result reply_response(struct call *call, int status, struct MHD_Response *response);
+
+/*
+ * gateway_reply.c: whether the executor forwards requests to this path; route_call and
+ * route_resumed of those.
+ */
+bool gateway_takes(const struct executor *x, const char *path);
+enum MHD_Result gateway_answer(struct call *call);
+enum MHD_Result gateway_resumed(struct call *call);
 
 /* reply.c: how long the JSON of an inference is; tensors follow it. */
 extern const char tensor_header[];

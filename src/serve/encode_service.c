@@ -22,7 +22,9 @@ enum {
 #define STARVE_NS (NS_PER_S / 2)
 
 static const struct opt rows[] = {
-	{ .type = OPT_HEADING, .help = N_("To serve an encoder") },
+	{ .type = OPT_HEADING,
+	        .help = N_("To serve an encoder; what is about batches and lanes holds for "
+	                   "gateways too") },
 	{ OPT(struct encode_args, batching, OPT_CHOICE, 0, "batching", "none|static|dynamic",
 	          N_("each text alone; batches that wait until they are full or --max-wait has "
 	             "passed; or whatever waits when the model is free (default)")),
@@ -86,7 +88,7 @@ const struct encode_args encode_args_default = {
 	.warmup = "1",
 	.huge_pages = "on",
 	.max_batch = MAX_BATCH_DEFAULT,
-	.max_batch_tokens = MAX_BATCH_TOKENS_DEFAULT,
+	.max_batch_tokens = -1,
 	.max_wait_ns = -1,
 };
 
@@ -96,11 +98,29 @@ const struct opt *encode_opt_rows(size_t *ret_n)
 	return rows;
 }
 
-const char *encode_args_given(const struct encode_args *args)
+static bool is_of_batches(const struct opt *o)
+{
+	static const size_t offsets[] = {
+		offsetof(struct encode_args, batching),
+		offsetof(struct encode_args, max_batch),
+		offsetof(struct encode_args, max_batch_tokens),
+		offsetof(struct encode_args, max_wait_ns),
+		offsetof(struct encode_args, lanes),
+		offsetof(struct encode_args, buckets),
+		offsetof(struct encode_args, packed),
+		offsetof(struct encode_args, deadline_ns),
+	};
+	for (size_t i = 0; i < ARRAY_LEN(offsets); i++)
+		if (o->offset == offsets[i])
+			return true;
+	return false;
+}
+
+const char *encode_args_given(const struct encode_args *args, bool batches)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const struct opt *o = &rows[i];
-		if (o->type == OPT_HEADING)
+		if (o->type == OPT_HEADING || (batches && is_of_batches(o)))
 			continue;
 		/* Texts by address: one that the user wrote is never the default's. */
 		size_t n = o->type == OPT_FLAG ? sizeof(bool) : sizeof(int64_t);
@@ -159,7 +179,7 @@ static bool plan_batching(const struct encode_args *a, struct batcher_options *b
 	static const char *const batchings[] = { "none", "static", "dynamic", NULL };
 	b->batching = (enum batching)index_of(a->batching, batchings);
 	b->max_batch = (int)a->max_batch;
-	b->max_tokens = a->max_batch_tokens;
+	b->max_tokens = a->max_batch_tokens < 0 ? MAX_BATCH_TOKENS_DEFAULT : a->max_batch_tokens;
 	b->max_wait_ns = a->max_wait_ns;
 	if (a->max_wait_ns < 0)
 		b->max_wait_ns = b->batching == BATCHING_STATIC ? MAX_WAIT_STATIC_NS : 0;

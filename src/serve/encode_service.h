@@ -29,8 +29,12 @@ extern const struct encode_args encode_args_default;
 /* The rows of struct encode_args. */
 const struct opt *encode_opt_rows(size_t *ret_n);
 
-/* The name of an option that was given, for those whom it does not concern; NULL: none was. */
-const char *encode_args_given(const struct encode_args *args);
+/*
+ * The name of an option that was given, for those whom it does not concern; NULL: none was.
+ *
+ * batches  those about batches do concern it
+ */
+const char *encode_args_given(const struct encode_args *args, bool batches);
 
 /* What they mean. */
 struct encode_plan {

@@ -10,6 +10,7 @@
 #define VENTURI_SERVE_EXECUTOR_H
 
 #include "base/err.h"
+#include "base/str.h"
 #include "serve/api.h"
 #include "serve/metrics.h"
 #include "serve/wire.h"
@@ -23,6 +24,16 @@ struct job;
 struct json;
 struct profile;
 
+/* A request as it came, for who passes it on. Only the body lives as long as the job. */
+struct forward {
+	const char *method, *target; /* with the query, as the client wrote it */
+	const struct forward_header {
+		const char *name, *value;
+	} *headers;
+	size_t n_headers;
+	struct str body;
+};
+
 struct executor_ops {
 	/*
 	 * Checks the request against the model, fills the job's n_prompt and queues it.
@@ -30,6 +41,13 @@ struct executor_ops {
 	 * returns  false: the request is refused for the reason in error, no reference was taken
 	 */
 	bool (*submit)(struct executor *x, struct job *job, struct api_error *error);
+
+	/*
+	 * Of a gateway, which gets every request like this instead of by submit; the answer comes
+	 * by its relay (gateway_reply.c). NULL: it is none.
+	 */
+	bool (*forward)(struct executor *x, struct job *job, const struct forward *f,
+	        struct api_error *error);
 
 	/* Nobody waits for the job any more: stop working on it soon. */
 	void (*cancel)(struct executor *x, struct job *job);
@@ -39,6 +57,9 @@ struct executor_ops {
 
 	/* What /config says about it, as members of an open object. Never a fault. */
 	void (*config)(const struct executor *x, struct json *j);
+
+	/* Appends what it has to say to /metrics. NULL: nothing. */
+	void (*metrics)(struct executor *x, struct buf *out);
 
 	/* Stops the thread, drops the jobs, frees x. */
 	void (*close)(struct executor *x);

@@ -20,6 +20,7 @@ static const char *const id_prefixes[] = {
 	[API_RERANK] = "rerank",
 	[API_CLASSIFY] = "classify",
 	[API_INFER] = "infer",
+	[API_FORWARDED] = "forward",
 };
 
 static const char *const end_names[] = {
@@ -137,6 +138,8 @@ void job_unref(struct job *job)
 {
 	if (atomic_fetch_sub(&job->n_refs, 1) != 1)
 		return;
+	if (job->release_executor_data)
+		job->release_executor_data(job);
 	pthread_mutex_destroy(&job->lock);
 	keep_spare(job);
 }

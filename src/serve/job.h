@@ -43,6 +43,7 @@ struct job {
 	int64_t n_prompt;
 	struct metrics *metrics;
 	void *executor_data;  /* the executor's own */
+	void (*release_executor_data)(struct job *job); /* with the job; NULL: it lives elsewhere */
 	const float *vectors; /* embeddings: [n_inputs, n_dims] */
 	int n_dims;
 	atomic_int n_refs;

@@ -9,6 +9,7 @@
 #include "serve/executor.h"
 #include "serve/fault_work.h"
 #include "serve/faults.h"
+#include "serve/gateway_service.h"
 #include "net/listen.h"
 #include "serve/schedule_log.h"
 #include "serve/server.h"
@@ -34,11 +35,12 @@ struct options {
 	struct server_options server;
 	struct encode_args encode;
 	struct encode_plan encode_plan; /* what they mean */
+	struct gateway_args gateway;
 	struct opt_list fault;
 	struct faults faults; /* what they say */
 };
 
-enum { N_TABLES = 3 };
+enum { N_TABLES = 4 };
 
 static const struct opt rows[] = {
 	{ .type = OPT_HEADING, .help = N_("What to serve (one of them)") },
@@ -49,6 +51,9 @@ static const struct opt rows[] = {
 	        N_("an encoder of random weights: bert-base, minilm ...; its speed is real")) },
 	{ OPT(struct options, simulate, OPT_STRING, 0, "simulate", N_("FILE"),
 	        N_("pretend: a service with the timing that the file describes")) },
+	{ OPT(struct options, gateway.urls, OPT_LIST, 0, "upstream", N_("URL"),
+	        N_("another service, to stand in front of it as a gateway; may be given several "
+	           "times")) },
 	{ .type = OPT_HEADING, .help = N_("How to serve it") },
 	{ OPT(struct options, listen, OPT_STRING, 0, "listen", N_("HOST:PORT"),
 	        N_("where to listen; port 0 takes a free one (default 127.0.0.1:8000)")) },
@@ -94,11 +99,13 @@ static const struct opt more_rows[] = {
 /* All options, in the order of --help. */
 static void list_tables(struct options *o, struct opt_table tables[N_TABLES])
 {
-	size_t n_encode;
+	size_t n_encode, n_gateway;
 	const struct opt *encode_rows = encode_opt_rows(&n_encode);
+	const struct opt *gateway_rows = gateway_opt_rows(&n_gateway);
 	tables[0] = (struct opt_table){ rows, ARRAY_LEN(rows), o };
 	tables[1] = (struct opt_table){ encode_rows, n_encode, &o->encode };
-	tables[2] = (struct opt_table){ more_rows, ARRAY_LEN(more_rows), o };
+	tables[2] = (struct opt_table){ gateway_rows, n_gateway, &o->gateway };
+	tables[3] = (struct opt_table){ more_rows, ARRAY_LEN(more_rows), o };
 }
 
 static int fail(const struct err *err)
@@ -169,6 +176,8 @@ static enum fault_place fault_place(const struct options *o)
 {
 	if (is_encoder(o))
 		return FAULT_ENCODER;
+	if (o->gateway.urls.n > 0)
+		return FAULT_GATEWAY;
 	return o->model ? FAULT_DECODER : FAULT_SIMULATED;
 }
 
@@ -176,17 +185,22 @@ static bool check_options(struct options *o, struct err *err)
 {
 	if (o->server.body_bytes_max < 1)
 		return err_set(err, ERR_USAGE, _("'%s' must be at least 1"), "--max-body");
-	if (!!o->model + !!o->encode.synthetic + !!o->simulate != 1) {
-		err_set(err, ERR_USAGE, "%s", _("give one of --model, --synthetic and --simulate"));
+	bool is_gateway = o->gateway.urls.n > 0;
+	if (!!o->model + !!o->encode.synthetic + !!o->simulate + is_gateway != 1) {
+		err_set(err, ERR_USAGE, "%s",
+		        _("give one of --model, --synthetic, --simulate and --upstream"));
 		return err_hint(err, "%s", _("venturi-serve --help lists the options"));
 	}
-	if (o->profile && o->simulate)
+	if (o->profile && (o->simulate || is_gateway))
 		return err_set(err, ERR_USAGE, "%s",
-		        _("'--profile' records a model's operators; '--simulate' has none"));
-	const char *given = is_encoder(o) ? NULL : encode_args_given(&o->encode);
+		        _("'--profile' records a model's operators; here there is none"));
+	const char *given = is_encoder(o) ? NULL : encode_args_given(&o->encode, is_gateway);
 	if (given)
 		return err_set(err, ERR_USAGE, _("'--%s' is for encoders"), given);
+	if (is_gateway && o->encode.max_batch_tokens < 0)
+		o->encode.max_batch_tokens = GATEWAY_BATCH_TOKENS;
 	return encode_plan_make(&o->encode, &o->encode_plan, err) &&
+	       gateway_args_check(&o->gateway, err) &&
 	       faults_parse(&o->fault, fault_place(o), &o->faults, err);
 }
 
@@ -196,8 +210,8 @@ static void print_help(struct options *o)
 	AUTO(auto_buf) struct buf out = { 0 };
 	list_tables(o, tables);
 	buf_printf(&out, "%s\n",
-	        _("Usage: venturi-serve --model PATH | --synthetic SHAPE | --simulate FILE "
-	          "[options]"));
+	        _("Usage: venturi-serve --model PATH | --synthetic SHAPE | --simulate FILE | "
+	          "--upstream URL [options]"));
 	opt_help(tables, N_TABLES, &out);
 	fwrite(out.s, 1, out.len, stdout);
 }
@@ -251,6 +265,9 @@ static bool open_executor(const struct options *o, struct profile *profile, stru
 		ok = open_encoder(o, profile, metrics, encode, ret_x, err);
 	else if (o->model)
 		ok = decode_open(o->model, work, profile, metrics, ret_x, err);
+	else if (o->gateway.urls.n > 0)
+		ok = gateway_service_open(
+		        &o->gateway, &o->encode_plan, &o->faults, metrics, ret_x, err);
 	else
 		ok = simulate_open(o->simulate, work, metrics, ret_x, err);
 	if (!ok)
@@ -337,6 +354,7 @@ int main(int argc, char **argv)
 	struct options o = {
 		.listen = "127.0.0.1:8000",
 		.encode = encode_args_default,
+		.gateway = gateway_args_default,
 		.server = { .body_bytes_max = BODY_BYTES_DEFAULT,
 		        .arrive_ns = ARRIVE_NS_DEFAULT,
 		        .threads = 1,

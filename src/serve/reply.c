@@ -109,7 +109,7 @@ static ssize_t read_out(void *arg, uint64_t pos, char *to, size_t max)
 	return n > 0 ? (ssize_t)n : MHD_CONTENT_READER_END_OF_STREAM;
 }
 
-static enum MHD_Result queue(struct call *call, int status, struct MHD_Response *response)
+enum MHD_Result reply_response(struct call *call, int status, struct MHD_Response *response)
 {
 	if (!response)
 		return MHD_NO;
@@ -160,7 +160,7 @@ static enum MHD_Result reply(
 		stamp_sent(call->job, status == MHD_HTTP_OK);
 		pthread_mutex_unlock(&call->job->lock);
 	}
-	return queue(call, status, response);
+	return reply_response(call, status, response);
 }
 
 enum MHD_Result reply_out(struct call *call, int status, const char *content_type)
@@ -198,5 +198,5 @@ enum MHD_Result reply_stream(struct call *call)
 	MHD_add_response_header(
 	        response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/event-stream; charset=utf-8");
 	MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-cache");
-	return queue(call, MHD_HTTP_OK, response);
+	return reply_response(call, MHD_HTTP_OK, response);
 }

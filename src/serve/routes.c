@@ -271,7 +271,10 @@ static enum MHD_Result answer_kserve_description(struct call *call)
 
 static enum MHD_Result answer_metrics(struct call *call)
 {
-	metrics_print(call->server->executor->metrics, &call->out);
+	struct executor *x = call->server->executor;
+	metrics_print(x->metrics, &call->out);
+	if (x->ops->metrics)
+		x->ops->metrics(x, &call->out);
 	return reply_out(call, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8");
 }
 
@@ -368,6 +371,11 @@ static bool method_fits(const struct route *route, const char *method)
 void route_begin(struct call *call)
 {
 	const struct route *route = find_route(call);
+	if (gateway_takes(call->server->executor, call->path)) {
+		call->form.endpoint = API_FORWARDED;
+		call_set_job(call);
+		return;
+	}
 	call->route = route;
 	if (route)
 		call->form = route->form;
@@ -381,6 +389,8 @@ enum MHD_Result route_call(struct call *call)
 {
 	const struct route *route = call->route;
 	struct api_error error;
+	if (gateway_takes(call->server->executor, call->path))
+		return gateway_answer(call);
 	if (!route)
 		return answer_unknown(call);
 	if (method_fits(route, call->method))
@@ -392,5 +402,7 @@ enum MHD_Result route_call(struct call *call)
 
 enum MHD_Result route_resumed(struct call *call)
 {
+	if (call->job->endpoint == API_FORWARDED)
+		return gateway_resumed(call);
 	return wait_or_answer(call);
 }

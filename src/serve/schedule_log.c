@@ -15,6 +15,7 @@ static const char *const endpoint_names[] = {
 	[API_RERANK] = "rerank",
 	[API_CLASSIFY] = "classify",
 	[API_INFER] = "infer",
+	[API_FORWARDED] = "forwarded",
 };
 
 bool schedule_log_open(

@@ -66,8 +66,7 @@ static void keep_spare(struct server *server, struct call *call)
 		call_free(call);
 }
 
-static struct call *call_open(struct server *server, struct MHD_Connection *connection,
-        const char *method, const char *path)
+static struct call *call_new(struct server *server, struct MHD_Connection *connection)
 {
 	struct call *call = take_spare(server);
 	struct arena arena = call->arena;
@@ -81,10 +80,22 @@ static struct call *call_open(struct server *server, struct MHD_Connection *conn
 		.out = out,
 		.fd = -1,
 	};
+	return call;
+}
+
+/* Of a gateway: the request line is there, which libmicrohttpd is about to take apart. */
+static void *on_target(void *arg, const char *target, struct MHD_Connection *connection)
+{
+	struct call *call = call_new(arg, connection);
+	call->target = arena_strdup(&call->arena, target);
+	return call;
+}
+
+static void call_open(struct call *call, const char *method, const char *path)
+{
 	call->method = arena_strdup(&call->arena, method);
 	call->path = arena_strdup(&call->arena, path);
 	route_begin(call);
-	return call;
 }
 
 void call_set_job(struct call *call)
@@ -173,9 +184,10 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
 	if (!call)
 		return;
 	slots_leave(&call->server->slots, call);
-	/* The next one may be long in coming, but not slow. */
-	arrival_expect(call->arrival,
-	        clock_now_ns() + IDLE_TIMEOUT_S * NS_PER_S + call->server->options.arrive_ns);
+	/* The next one may be long in coming, but not slow. NULL: not even this one has come. */
+	if (call->arrival)
+		arrival_expect(call->arrival, clock_now_ns() + IDLE_TIMEOUT_S * NS_PER_S +
+		                                      call->server->options.arrive_ns);
 	if (call->job)
 		finish_job(call);
 	keep_spare(call->server, call);
@@ -224,9 +236,11 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	struct call *call = *con_cls;
 	(void)version;
 	fault_work_pause(((struct server *)arg)->options.work);
-	if (!call) {
-		*con_cls = call_open(arg, connection, method, path);
-		expect_body(*con_cls);
+	if (!call || !call->path) {
+		call = call ? call : call_new(arg, connection);
+		call_open(call, method, path);
+		expect_body(call);
+		*con_cls = call;
 		return MHD_YES;
 	}
 	if (*n_upload > 0) {
@@ -263,10 +277,15 @@ static struct MHD_Daemon *start_daemon(struct server *s, int fd)
 	unsigned threads = (unsigned)s->options.threads;
 	if (n_max > 0 && (unsigned)n_max < threads)
 		threads = (unsigned)n_max;
-	struct MHD_OptionItem pool[] = {
-		{ MHD_OPTION_THREAD_POOL_SIZE, threads, NULL },
-		{ MHD_OPTION_END, 0, NULL },
-	};
+	struct MHD_OptionItem more[3] = { 0 };
+	int n_more = 0;
+	if (threads > 1)
+		more[n_more++] =
+		        (struct MHD_OptionItem){ MHD_OPTION_THREAD_POOL_SIZE, threads, NULL };
+	if (s->executor->ops->forward)
+		more[n_more++] = (struct MHD_OptionItem){ MHD_OPTION_URI_LOG_CALLBACK,
+			(intptr_t)on_target, s };
+	more[n_more] = (struct MHD_OptionItem){ MHD_OPTION_END, 0, NULL };
 	return MHD_start_daemon(
 	        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0,
 	        NULL, NULL, on_request, s, MHD_OPTION_EXTERNAL_LOGGER, drop_message, NULL,
@@ -274,8 +293,7 @@ static struct MHD_Daemon *start_daemon(struct server *s, int fd)
 	        MHD_OPTION_NOTIFY_CONNECTION, on_connection, s, MHD_OPTION_CONNECTION_LIMIT,
 	        (unsigned)(n_max ? n_max : CONNECTIONS_DEFAULT), MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 	        (size_t)CONNECTION_MEMORY_BYTES, MHD_OPTION_CONNECTION_TIMEOUT,
-	        (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_ARRAY, threads > 1 ? pool : pool + 1,
-	        MHD_OPTION_END);
+	        (unsigned)IDLE_TIMEOUT_S, MHD_OPTION_ARRAY, more, MHD_OPTION_END);
 }
 
 bool server_start(const struct listener *listener, const struct server_options *options,
