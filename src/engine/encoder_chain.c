@@ -49,7 +49,7 @@ static size_t lay_out(struct chain *c, const struct encoder *e, unsigned char *b
 		                         e->config.dim / e->config.n_heads) },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		*parts[i].place = base + at;
+		*parts[i].place = base ? base + at : NULL;
 		at += rounded(parts[i].bytes);
 	}
 	return at;

@@ -71,7 +71,8 @@ INLINE void epilogue_tile(struct epilogue_block b, int rows, enum dtype out_type
 			epilogue_rows(&b, EPILOGUE_ROWS, out_type, integer, activation);
 		b.acc += (size_t)n * b.acc_step;
 		b.out += (size_t)n * b.out_step;
-		b.row_scale += integer ? n : 0;
+		if (integer)
+			b.row_scale += n;
 	}
 }
 

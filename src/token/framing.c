@@ -94,7 +94,8 @@ struct tokenizer_framed tokenizer_frame(const struct tokenizer *t, struct encodi
 	put_frame(&out, &f->before);
 	put(&out, e->ids, kept.a, NULL, f->type_a);
 	put_frame(&out, &f->between);
-	put(&out, e->ids + n_a, kept.b, NULL, f->type_b);
+	if (kept.b > 0)
+		put(&out, e->ids + n_a, kept.b, NULL, f->type_b);
 	put_frame(&out, &f->after);
 	e->n_max = 0;
 	encoding_trim(e);
