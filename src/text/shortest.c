@@ -110,17 +110,31 @@ static struct decimal decimal_of(uint32_t bits)
 	return to_decimal(c, q, mantissa == 0 && exponent > 1);
 }
 
-/* At most 10 digits, right behind out; returns how many. */
+static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+                            "25262728293031323334353637383940414243444546474849"
+                            "50515253545556575859606162636465666768697071727374"
+                            "75767778798081828384858687888990919293949596979899";
+
+/* How many digits: the logarithm by that of two, one too small above a power of ten. */
+static int count_digits(uint32_t digits)
+{
+	static const uint32_t tens[] = { 0, 10, 100, 1000, 10000, 100000, 1000000, 10000000,
+		100000000, 1000000000 };
+	int guess = (32 - __builtin_clz(digits | 1)) * 1233 >> 12;
+	return guess + (digits >= tens[guess]);
+}
+
+/* At most 10 digits; returns how many. */
 static int write_digits(uint32_t digits, char *out)
 {
-	char text[10];
-	int n = 0;
-	do {
-		text[n++] = (char)('0' + digits % 10);
-		digits /= 10;
-	} while (digits);
-	for (int i = 0; i < n; i++)
-		out[i] = text[n - 1 - i];
+	int n = count_digits(digits | (digits == 0));
+	char *at = out + n;
+	for (; digits >= 100; digits /= 100)
+		memcpy(at -= 2, &pairs[digits % 100 * 2], 2);
+	if (digits >= 10)
+		memcpy(at - 2, &pairs[digits * 2], 2);
+	else
+		at[-1] = (char)('0' + digits);
 	return n;
 }
 
