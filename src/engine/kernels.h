@@ -50,7 +50,10 @@ struct attention {
 struct kernels {
 	const char *name; /* "avx512_bf16", "avx512", "avx2", "plain" */
 
-	/* acc [rows, ld_acc] of S32 when row_scale is there, else F32; out [rows, ld_out]. */
+	/*
+	 * acc [rows, ld_acc] of S32 when row_scale is there, else F32; out [rows, ld_out], which
+	 * may be acc where it is F32 and as far from row to row.
+	 */
 	void (*epilogue)(const struct epilogue *e, const void *acc, int ld_acc, void *out,
 	        int ld_out, int rows, int cols);
 

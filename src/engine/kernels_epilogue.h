@@ -50,29 +50,32 @@ INLINE void epilogue_columns(const struct epilogue_block *b, int j, int n, int r
 	}
 }
 
-INLINE void epilogue_rows(const struct epilogue_block *b, int rows, enum dtype out_type,
-        bool integer, enum activation activation)
+/* What whole vectors of EPILOGUE_ROWS rows leave over: the last columns, and the last rows. */
+INLINE void epilogue_edges(const struct epilogue_block *b, int rows, enum activation activation)
 {
-	int j = 0;
-	for (; j + LANES <= b->cols; j += LANES)
-		epilogue_columns(b, j, LANES, rows, out_type, integer, activation);
-	if (j < b->cols)
-		epilogue_columns(b, j, b->cols - j, rows, out_type, integer, activation);
+	struct epilogue_block row = *b;
+	bool integer = b->e->row_scale != NULL;
+	for (int i = 0; i < rows; i++) {
+		int whole = i < rows - rows % EPILOGUE_ROWS ? b->cols - b->cols % LANES : 0;
+		for (int j = whole; j < b->cols; j += LANES)
+			epilogue_columns(
+			        &row, j, b->cols - j, 1, b->e->out_type, integer, activation);
+		row.acc += row.acc_step;
+		row.out += row.out_step;
+		row.row_scale += integer;
+	}
 }
 
 INLINE void epilogue_tile(struct epilogue_block b, int rows, enum dtype out_type, bool integer,
         enum activation activation)
 {
-	for (int n = EPILOGUE_ROWS; rows > 0; rows -= n) {
-		n = rows < EPILOGUE_ROWS ? 1 : EPILOGUE_ROWS;
-		if (n == 1)
-			epilogue_rows(&b, 1, out_type, integer, activation);
-		else
-			epilogue_rows(&b, EPILOGUE_ROWS, out_type, integer, activation);
-		b.acc += (size_t)n * b.acc_step;
-		b.out += (size_t)n * b.out_step;
-		if (integer)
-			b.row_scale += n;
+	for (; rows >= EPILOGUE_ROWS; rows -= EPILOGUE_ROWS) {
+		for (int j = 0; j + LANES <= b.cols; j += LANES)
+			epilogue_columns(
+			        &b, j, LANES, EPILOGUE_ROWS, out_type, integer, activation);
+		b.acc += EPILOGUE_ROWS * b.acc_step;
+		b.out += EPILOGUE_ROWS * b.out_step;
+		b.row_scale += integer ? EPILOGUE_ROWS : 0;
 	}
 }
 
@@ -89,6 +92,7 @@ INLINE void epilogue_tile(struct epilogue_block b, int rows, enum dtype out_type
 			epilogue_tile(*b, rows, DTYPE_F32, true, ACTIVATION_##activation);         \
 		else                                                                               \
 			epilogue_tile(*b, rows, DTYPE_F32, false, ACTIVATION_##activation);        \
+		epilogue_edges(b, rows, ACTIVATION_##activation);                                  \
 	}
 EPILOGUES(NONE)
 EPILOGUES(GELU)
