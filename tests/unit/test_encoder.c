@@ -6,7 +6,7 @@
 #include "tap.h"
 
 #include <jansson.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 /* Float32 in another order of sums; the references have six or seven decimals. */
 static const double LOGIT_TOLERANCE = 1e-4;
@@ -430,6 +430,102 @@ static void a_precision_that_is_near_enough_keeps_its_layers(void)
 	close_model(&m);
 }
 
+/* All layers of int8 widened one by one are bfloat16. */
+static void layers_are_widened_one_by_one(void)
+{
+	static const char shape[] = "2x64/2/128/500/128";
+	static float want[VALUES_MAX], got[VALUES_MAX];
+	struct model narrow = { 0 }, wide = { 0 };
+	struct encoder_options options = f32_fused;
+	struct texts t;
+	struct err err;
+	options.weights = DTYPE_BF16;
+	if (!open_shape(&wide, shape, &options, 512))
+		return;
+	options.weights = DTYPE_S8;
+	if (!open_shape(&narrow, shape, &options, 512))
+		return;
+	make_texts(&t, &wide.info);
+	int n = t.n * wide.info.dim;
+	struct checkpoint *weights = checkpoint_random(1, 0.02F);
+	run(&wide, &t, 0, t.n, 0, ENCODER_EMBEDDING, want);
+	for (int i = 0; i < narrow.info.n_layers; i++) {
+		run(&narrow, &t, 0, t.n, 0, ENCODER_EMBEDDING, got);
+		CHECK(difference_max(want, got, n) > 1e-6);
+		CHECK(encoder_weights_reload(narrow.e, weights, i, DTYPE_BF16, &err));
+	}
+	run(&narrow, &t, 0, t.n, 0, ENCODER_EMBEDDING, got);
+	CHECK(difference_max(want, got, n) <= 1e-6);
+	CHECK_INT(encoder_info(narrow.e).weight_bytes, wide.info.weight_bytes);
+	CHECK_INT(encoder_info(narrow.e).n_params, wide.info.n_params);
+	checkpoint_close(weights);
+	free_texts(&t);
+	close_model(&wide);
+	close_model(&narrow);
+}
+
+/* ---- what a profile says ---- */
+
+/* How many products there are, each of the type; the steps' name and number by the way. */
+static int count_products(const char *path, const char *type, int rows)
+{
+	size_t i;
+	int n = 0;
+	json_t *event, *all = json_load_file(path, 0, NULL);
+	char step[32];
+	snprintf(step, sizeof(step), "encode(%d)", rows);
+	CHECK(all != NULL);
+	json_array_foreach(json_object_get(all, "traceEvents"), i, event)
+	{
+		const char *name = json_string_value(json_object_get(event, "name"));
+		const json_t *args = json_object_get(event, "args");
+		const json_t *types = json_object_get(args, "Input type");
+		const json_t *dims = json_array_get(json_object_get(args, "Input Dims"), 0);
+		if (!args)
+			CHECK_STR(name, step);
+		if (strncmp(name, "linear", 6) != 0)
+			continue;
+		n += strcmp(json_string_value(json_array_get(types, 0)), type) == 0;
+		CHECK_INT(json_integer_value(json_array_get(dims, 0)), rows);
+	}
+	json_decref(all);
+	return n;
+}
+
+static void a_profile_has_the_types_of_what_is_read(void)
+{
+	static const struct {
+		enum dtype weights;
+		const char *type;
+	} rows[] = { { DTYPE_F32, "float" }, { DTYPE_BF16, "c10::BFloat16" },
+		{ DTYPE_S8, "unsigned char" } };
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char path[] = "/tmp/test_encoder_XXXXXX";
+		int fd = mkstemp(path), rows_of_batch = 0;
+		struct encoder_options options = f32_fused;
+		struct model m = { 0 };
+		struct texts t;
+		struct profile *profile;
+		struct err err;
+		static float out[VALUES_MAX];
+		options.weights = rows[i].weights;
+		if (!CHECK(fd >= 0) || !CHECK(profile_open(path, &profile, &err)) ||
+		        !open_shape(&m, "3x64/2/128/500/128", &options, 512))
+			return;
+		close(fd);
+		m.s->profile = profile;
+		make_texts(&t, &m.info);
+		for (int j = 0; j < t.n; j++)
+			rows_of_batch += t.lengths[j];
+		run(&m, &t, 0, t.n, 0, ENCODER_EMBEDDING, out);
+		CHECK(profile_close(profile, &err));
+		CHECK_INT(count_products(path, rows[i].type, rows_of_batch), 3 * 4);
+		unlink(path);
+		free_texts(&t);
+		close_model(&m);
+	}
+}
+
 /* ---- what a service is told to do badly ---- */
 
 static void faults_change_no_answer(void)
@@ -544,6 +640,8 @@ int main(void)
 	TAP_RUN(narrower_weights_stay_near_float32);
 	TAP_RUN(narrower_weights_classify_as_well);
 	TAP_RUN(a_precision_that_is_near_enough_keeps_its_layers);
+	TAP_RUN(layers_are_widened_one_by_one);
+	TAP_RUN(a_profile_has_the_types_of_what_is_read);
 	TAP_RUN(faults_change_no_answer);
 	TAP_RUN(batches_that_cannot_be_are_refused);
 	TAP_RUN(values_that_are_no_numbers_are_an_error);
