@@ -69,6 +69,7 @@ static bool open_folder(struct encoder *e, const char *path, struct err *err)
 {
 	struct checkpoint *file;
 	e->name = last_part(&e->run, path);
+	e->folder = arena_strdup(&e->run, path);
 	if (!encoder_config_load(path, &e->run, &e->config, err) || !open_tokenizer(path, e, err) ||
 	        !checkpoint_open(path, &file, err))
 		return false;
@@ -121,6 +122,27 @@ void encoder_close(struct encoder *e)
 	tokenizer_close(e->tokenizer);
 	arena_release(&e->run);
 	free(e);
+}
+
+void encoder_drop_weights(struct encoder *e)
+{
+	encoder_weights_release(e);
+	encoder_weights_forget(e);
+	e->n_params = e->weight_bytes = 0;
+}
+
+bool encoder_load_weights(struct encoder *e, struct err *err)
+{
+	struct checkpoint *file;
+	if (!e->folder)
+		file = checkpoint_random(SYNTHETIC_SEED, SYNTHETIC_SPREAD);
+	else if (!checkpoint_open(e->folder, &file, err))
+		return false;
+	bool ok = finish(e, file, err);
+	checkpoint_close(file);
+	if (!ok)
+		encoder_drop_weights(e);
+	return ok;
 }
 
 struct encoder_info encoder_info(const struct encoder *e)

@@ -76,6 +76,14 @@ bool encoder_open(const char *path, const struct encoder_options *options,
 bool encoder_open_synthetic(const char *shape, const struct encoder_options *options,
         struct encoder **ret_encoder, struct err *err) NODISCARD;
 void encoder_close(struct encoder *e);
+
+/*
+ * The weights go, and come again from where they came from: a service that unloads a model that
+ * nobody uses. No session computes meanwhile; the rest of the encoder may be used.
+ */
+void encoder_drop_weights(struct encoder *e);
+bool encoder_load_weights(struct encoder *e, struct err *err) NODISCARD;
+
 struct encoder_info encoder_info(const struct encoder *e);
 const struct tokenizer *encoder_tokenizer(const struct encoder *e);
 

@@ -44,6 +44,7 @@ struct encoder {
 	struct encoder_config config;
 	struct encoder_options options;
 	const char *name;
+	const char *folder;          /* NULL: synthetic */
 	struct tokenizer *tokenizer; /* NULL: a synthetic model */
 	const struct kernels *kernels;
 	const struct products *products; /* of attention that is not fused */

@@ -166,15 +166,16 @@ static void encode_config(const struct executor *base, struct json *j)
 	json_put_int(j, "max_batch_tokens", b->max_tokens);
 	json_put_int(j, "max_wait_us", b->max_wait_ns / NS_PER_US);
 	put_edges(j, "lanes", &b->lanes);
-	json_put_bool(j, "packed", !b->padded);
+	json_put_bool(j, "packed", x->options.packed);
 	json_put_bool(j, "learn_buckets", b->learn_buckets);
 	put_edges(j, "buckets", &b->buckets);
 	if (x->info.check.n > 0) {
 		json_put_double(j, "check_cosine_min", x->info.check.cosine_min);
 		json_put_int(j, "check_wide_layers", x->info.check.n_wide);
 	}
-	json_put_string(j, "tokenize", x->n_tokenizers ? "async" : "inline");
-	json_put_int(j, "tokenize_threads", x->n_tokenizers);
+	json_put_string(j, "tokenize", x->options.tokenize_async ? "async" : "inline");
+	json_put_int(
+	        j, "tokenize_threads", x->options.tokenize_async ? x->options.tokenize_threads : 0);
 	json_put_int(j, "deadline_us", x->options.deadline_ns / NS_PER_US);
 }
 
@@ -337,7 +338,8 @@ static void init_locks(struct encode *x)
 
 static int start_threads(struct encode *x)
 {
-	int n = x->options.tokenize_async ? x->options.tokenize_threads : 0;
+	bool async = x->options.tokenize_async && !x->faults->tokenize_repeat;
+	int n = async ? x->options.tokenize_threads : 0;
 	int failed = pthread_create(&x->finisher, NULL, encode_finisher_thread, x);
 	if (failed)
 		return failed;
@@ -374,7 +376,8 @@ static void plan_batches(struct encode *x)
 	struct batcher_options *b = &x->batching;
 	int longest = x->longest;
 	*b = *x->options.batching;
-	b->padded = !x->options.packed;
+	b->padded = !x->options.packed || x->faults->pad_to;
+	b->pad_least = x->faults->pad_to ? (int)x->faults->pad_to : b->pad_least;
 	b->queue_max = b->queue_max ? b->queue_max : ENCODE_ITEMS_MAX;
 	if (b->batching == BATCHING_NONE)
 		b->max_batch = 1;
@@ -419,6 +422,8 @@ bool encode_open(const struct encoder *encoder, const struct encode_options *opt
 {
 	struct encode *x = mem_zeroed(1, sizeof(*x));
 	x->options = *options;
+	static const struct faults none;
+	x->faults = options->faults ? options->faults : &none;
 	x->encoder = encoder;
 	x->info = encoder_info(encoder);
 	x->longest = x->info.max_tokens;

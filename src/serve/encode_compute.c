@@ -33,17 +33,32 @@ static void wait_for_work(struct encode *x, int64_t until_ns)
 		pthread_cond_timedwait(&x->work, &x->lock, &until);
 }
 
+/* Unloads a model that had nothing to do for so long. Under the lock; returns when to look again.
+ */
+static int64_t unload_idle(struct encode *x, int64_t since_ns, int64_t now_ns, int64_t wake_ns)
+{
+	int64_t due_ns = since_ns + x->faults->reload_idle_ns;
+	if (!x->options.reloadable || x->unloaded)
+		return wake_ns;
+	if (now_ns < due_ns)
+		return due_ns < wake_ns ? due_ns : wake_ns;
+	encoder_drop_weights(x->options.reloadable);
+	x->unloaded = true;
+	return wake_ns;
+}
+
 /* False: the service closes. */
 static bool next_batch(struct encode *x, struct batch *batch)
 {
 	bool taken = false;
 	pthread_mutex_lock(&x->lock);
+	int64_t idle_since = clock_now_ns();
 	while (!x->closing && !taken) {
 		int64_t wake, now = clock_now_ns();
 		drop_late(x, now);
 		taken = batcher_take(x->batcher, now, batch, &wake);
 		if (!taken)
-			wait_for_work(x, wake);
+			wait_for_work(x, unload_idle(x, idle_since, now, wake));
 	}
 	if (taken) {
 		metrics_stage_queued(x->base.metrics, STAGE_BATCH, -batch->n);
@@ -92,6 +107,9 @@ static bool run(
 		.lengths = slot->lengths + from,
 		.pad_to = slot->batch.pad_to,
 	};
+	if (x->unloaded && !encoder_load_weights(x->options.reloadable, err))
+		return false;
+	x->unloaded = false;
 	return encoder_run(
 	        x->session, &batch, scores ? ENCODER_LOGITS : ENCODER_EMBEDDING, out, err);
 }
@@ -142,6 +160,13 @@ static void count_batch(struct encode *x, const struct batch *batch, int64_t too
 		metrics_stage_time(m, STAGE_COMPUTE, took_ns);
 }
 
+static void burn(struct encode *x, int64_t us)
+{
+	fault_work_enter(x->options.work);
+	fault_work_burn(us);
+	fault_work_leave(x->options.work);
+}
+
 static void compute_batch(struct encode *x, struct encode_slot *slot)
 {
 	struct batch *batch = &slot->batch;
@@ -150,9 +175,11 @@ static void compute_batch(struct encode *x, struct encode_slot *slot)
 	if (batch->n > 0) {
 		int n_embeddings = sort_by_output(batch);
 		start_items(x, slot, start);
+		burn(x, batch->n * x->faults->prepare_serial_us);
 		compute(x, slot, 0, n_embeddings, slot->out);
 		compute(x, slot, n_embeddings, batch->n,
 		        slot->out + (size_t)n_embeddings * (size_t)x->info.dim);
+		burn(x, batch->n * x->faults->collect_us);
 	}
 	int64_t now = clock_now_ns();
 	if (batch->n > 0)
@@ -198,8 +225,10 @@ static void finish_batch(struct encode *x, struct batch *batch)
 		struct encode_item *item = item_of(batch, i);
 		struct encode_job *ej = item->job;
 		size_t n_dims = (size_t)ej->n_dims;
+		fault_work_enter(x->options.work);
 		memcpy(ej->vectors + (size_t)item->index * n_dims, item->vector,
 		        n_dims * sizeof(float));
+		fault_work_leave(x->options.work);
 		encode_items_done(ej, 1);
 		int64_t now = clock_now_ns();
 		metrics_stage_time(x->base.metrics, STAGE_FINISH, now - at);

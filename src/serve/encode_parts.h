@@ -11,6 +11,8 @@
 #include "engine/encoder.h"
 #include "serve/batcher.h"
 #include "serve/executor.h"
+#include "serve/fault_work.h"
+#include "serve/faults.h"
 #include "serve/job.h"
 #include "serve/stage.h"
 
@@ -62,6 +64,7 @@ struct encode {
 	struct executor base;
 	struct encode_options options;
 	const struct encoder *encoder;
+	const struct faults *faults;
 	struct encoder_info info;
 	struct batcher_options batching;
 	int longest;                     /* tokens of a text at most */
@@ -73,6 +76,7 @@ struct encode {
 	int n_rooms;
 	pthread_t tokenizers[TOKENIZE_THREADS_MAX], computer, finisher;
 	int n_tokenizers;
+	bool unloaded; /* the computing thread's: the weights are not there */
 
 	pthread_mutex_t lock;
 	pthread_cond_t work, room; /* something came to the batcher; something left it */

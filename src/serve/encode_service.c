@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/i18n.h"
+#include "serve/faults.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,6 +73,15 @@ static const struct opt rows[] = {
 	{ OPT(struct encode_args, deadline_ns, OPT_DURATION, 0, "deadline", N_("DURATION"),
 	          N_("refuse a request with status 429 when its answer would take longer")),
 	        .min = 0, .max = 3600 },
+	{ OPT(struct encode_args, threads, OPT_INT, 0, "threads", N_("N"),
+	          N_("threads that compute (default as many as CPUs may be used, by affinity and "
+	             "quota)")),
+	        .min = 1, .max = POOL_THREADS_MAX },
+	{ OPT(struct encode_args, pin, OPT_STRING, 0, "pin", N_("off|compact|CPUS"),
+	        N_("each of them on one CPU: a core each before the second threads of cores, or "
+	           "as listed: 0-3,8 (default off)")) },
+	{ OPT(struct encode_args, numa, OPT_STRING, 0, "numa", N_("off|NODE"),
+	        N_("weights and threads on one memory node (default off)")) },
 	{ OPT(struct encode_args, huge_pages, OPT_CHOICE, 0, "huge-pages", "on|off",
 	          N_("ask for huge pages for weights and activations (default on)")),
 	        .choices = "on|off" },
@@ -87,6 +97,8 @@ const struct encode_args encode_args_default = {
 	.fuse = "on",
 	.warmup = "1",
 	.huge_pages = "on",
+	.pin = "off",
+	.numa = "off",
 	.max_batch = MAX_BATCH_DEFAULT,
 	.max_batch_tokens = -1,
 	.max_wait_ns = -1,
@@ -212,6 +224,7 @@ bool encode_plan_make(const struct encode_args *a, struct encode_plan *plan, str
 {
 	*plan = (struct encode_plan){ 0 };
 	plan_engine(a, plan);
+	plan->machine = (struct machine_options){ a->threads, a->pin, a->numa };
 	plan->serving = (struct encode_options){
 		.tokenize_async = is(a->tokenize, "async"),
 		.tokenize_threads =
@@ -243,6 +256,7 @@ bool encode_service_open(const struct encode_setup *setup, struct encode_service
 	ok = ok && pool_open(setup->pool, &s->pool, err);
 	serving.pool = s->pool;
 	serving.batching = &plan->batching;
+	serving.reloadable = serving.faults->reload_idle_ns ? s->encoder : NULL;
 	if (ok && encode_open(s->encoder, &serving, setup->metrics, ret_x, err))
 		return true;
 	encode_service_close(s);

@@ -11,6 +11,7 @@
 #include "engine/pool.h"
 #include "serve/batcher.h"
 #include "serve/executor.h"
+#include "serve/machine.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,9 +20,9 @@
 struct encode_args {
 	const char *synthetic; /* a shape instead of a folder */
 	const char *batching, *lanes, *buckets, *packed, *tokenize, *weights, *fuse, *pooling,
-	        *warmup, *huge_pages;
+	        *warmup, *huge_pages, *pin, *numa;
 	bool check_precision;
-	int64_t max_batch, max_batch_tokens, max_wait_ns, deadline_ns, tokenize_threads;
+	int64_t max_batch, max_batch_tokens, max_wait_ns, deadline_ns, tokenize_threads, threads;
 };
 
 extern const struct encode_args encode_args_default;
@@ -41,6 +42,7 @@ struct encode_plan {
 	struct batcher_options batching;
 	struct encode_options serving; /* its batching is not in there */
 	struct encoder_options engine; /* its pooling is not in there */
+	struct machine_options machine;
 	enum encoder_pooling pooling;
 	bool has_pooling;
 };

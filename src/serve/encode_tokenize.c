@@ -81,6 +81,19 @@ static bool prepare(struct encode *x, struct encode_room *room, struct encode_it
 	return ok;
 }
 
+/* With all that the faults put around it. */
+static bool prepare_badly(struct encode *x, struct encode_room *room, struct encode_item *item,
+        struct api_error *error)
+{
+	fault_work_enter(x->options.work);
+	bool ok = prepare(x, room, item, error);
+	for (int64_t i = x->faults->tokenize_repeat; ok && i > 1; i--)
+		ok = prepare(x, room, item, error);
+	fault_work_burn(x->faults->prepare_us);
+	fault_work_leave(x->options.work);
+	return ok;
+}
+
 bool encode_tokenize(struct encode *x, struct encode_job *ej, struct api_error *error)
 {
 	struct job *job = ej->job;
@@ -89,7 +102,7 @@ bool encode_tokenize(struct encode *x, struct encode_job *ej, struct api_error *
 	void *room = NULL;
 	(void)!stage_pop(&x->rooms, &room);
 	for (int i = 0; ok && i < ej->n_items; i++) {
-		ok = prepare(x, room, &ej->items[i], error);
+		ok = prepare_badly(x, room, &ej->items[i], error);
 		n_tokens += ej->items[i].base.n_tokens;
 		int64_t now = clock_now_ns();
 		metrics_stage_time(x->base.metrics, STAGE_TOKENIZE, now - at);

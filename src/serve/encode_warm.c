@@ -67,7 +67,8 @@ void encode_warm_up(struct encode *x)
 {
 	int32_t *ids = mem_zeroed((size_t)x->longest, sizeof(*ids));
 	const struct warming w = { .x = x, .slot = &x->slots[0], .ids = ids };
-	for (int64_t i = 0; i < x->options.warmup; i++) {
+	int64_t n = x->faults->engine.cold ? 0 : x->options.warmup;
+	for (int64_t i = 0; i < n; i++) {
 		if (x->batching.padded)
 			warm_padded(&w);
 		else

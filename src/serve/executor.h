@@ -109,10 +109,11 @@ struct encode_options {
 	bool tokenize_async;
 	int tokenize_threads;
 	bool packed;
-	int64_t warmup;      /* batches of each shape before it is ready; 0: off */
-	int64_t deadline_ns; /* a request that would wait longer is refused; 0: none */
-	const struct faults *faults;
-	struct fault_work *work; /* NULL: no fault lives in the service itself */
+	int64_t warmup;              /* batches of each shape before it is ready; 0: off */
+	int64_t deadline_ns;         /* a request that would wait longer is refused; 0: none */
+	const struct faults *faults; /* NULL: none */
+	struct fault_work *work;     /* NULL: no fault lives in the service itself */
+	struct encoder *reloadable;  /* whose weights go while it is idle; NULL: they stay */
 	struct pool *pool;
 	struct profile *profile;
 };

@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/i18n.h"
 #include "base/rng.h"
+#include "engine/cpus.h"
+#include "engine/pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -113,6 +115,31 @@ void fault_work_leave(struct fault_work *w)
 {
 	if (w && w->faults->global_lock)
 		pthread_mutex_unlock(&w->global);
+}
+
+static void enter_tile(void *work)
+{
+	fault_work_enter(work);
+}
+
+static void leave_tile(void *work)
+{
+	fault_work_leave(work);
+}
+
+void fault_work_spoil_pool(
+        const struct faults *faults, struct fault_work *w, struct pool_options *pool)
+{
+	if (faults->oversubscribe) {
+		int64_t n = faults->oversubscribe * cpus_usable();
+		pool->n_threads = n < POOL_THREADS_MAX ? (int)n : POOL_THREADS_MAX;
+		pool->spin_us = -1;
+	}
+	if (faults->global_lock || faults->stall_every_ns) {
+		pool->enter = enter_tile;
+		pool->leave = leave_tile;
+		pool->ctx = w;
+	}
 }
 
 /* ---- after each request ---- */
@@ -287,6 +314,15 @@ static bool any(const struct faults *f)
 	       f->retain_bytes || f->idle_spin || f->file_reading;
 }
 
+static void init_recursive(pthread_mutex_t *lock)
+{
+	pthread_mutexattr_t attr;
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+}
+
 bool fault_work_open(const struct faults *faults, struct fault_work **ret_work, struct err *err)
 {
 	*ret_work = NULL;
@@ -299,7 +335,7 @@ bool fault_work_open(const struct faults *faults, struct fault_work **ret_work, 
 	w->hole_bytes = HOLE_BYTES_MIN;
 	if (faults->retain_bytes)
 		w->kept = mem_zeroed(KEPT_MAX, sizeof(*w->kept));
-	pthread_mutex_init(&w->global, NULL);
+	init_recursive(&w->global);
 	pthread_mutex_init(&w->lock, NULL);
 	sem_init(&w->retain_more, 0, 0);
 	if (!open_log(w, err) || !start_threads(w, err)) {

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 struct fault_work;
+struct pool_options;
 
 /* faults outlives it. *ret_work is NULL when none of the faults lives here. */
 bool fault_work_open(
@@ -27,10 +28,14 @@ void fault_work_pause(struct fault_work *w);
 
 /*
  * Around a piece of work on requests: enter waits for the end of a pause of all threads, and then
- * for the one lock where there is one; leave gives the lock back. Not nested.
+ * for the one lock where there is one; leave gives the lock back. Pairs may be nested.
  */
 void fault_work_enter(struct fault_work *w);
 void fault_work_leave(struct fault_work *w);
+
+/* The threads that compute: as many as the faults want, and stopped by them. w may be NULL. */
+void fault_work_spoil_pool(
+        const struct faults *faults, struct fault_work *w, struct pool_options *pool);
 
 /* A request was answered, or is about to be. */
 void fault_work_request(struct fault_work *w);

@@ -23,7 +23,7 @@ static const struct fault rows[] = {
 	        "N", .min = 1, .max = 1e6,
 	        .help = N_("N connections are accepted, more wait outside") },
 	{ "tokenize-inline", "tokenize_blocks_loop", FAULT_COUNT, FAULT_ENCODER,
-	        AT(tokenize_repeat), "N", "1", .min = 1, .max = 1e6,
+	        AT(tokenize_repeat), "N", "1", .min = 1, .max = 1e4,
 	        .help = N_("texts are tokenised N times where the connections are served") },
 	{ "prepare-serial", "sync_preprocess", FAULT_US, FAULT_ENCODER, AT(prepare_serial_us),
 	        "TIME", .min = 1e-6, .max = 60,

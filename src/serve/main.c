@@ -238,10 +238,19 @@ static bool write_port(const char *path, int port, struct arena *run, struct err
 }
 
 static bool open_encoder(const struct options *o, struct profile *profile, struct metrics *metrics,
-        struct encode_service *encode, struct executor **ret_x, struct err *err)
+        struct arena *run, struct encode_service *encode, struct executor **ret_x, struct err *err)
 {
 	struct encode_plan plan = o->encode_plan;
-	const struct pool_options pool = { 0 };
+	struct machine_plan machine;
+	if (!machine_plan(&plan.machine, run, &machine, err))
+		return false;
+	struct pool_options pool = {
+		.n_threads = machine.n_threads,
+		.cpus = machine.cpus,
+		.n_cpus = machine.n_cpus,
+	};
+	fault_work_spoil_pool(&o->faults, o->server.work, &pool);
+	plan.engine.node = machine.node;
 	plan.serving.faults = &o->faults;
 	plan.serving.work = o->server.work;
 	plan.serving.profile = profile;
@@ -257,12 +266,12 @@ static bool open_encoder(const struct options *o, struct profile *profile, struc
 }
 
 static bool open_executor(const struct options *o, struct profile *profile, struct metrics *metrics,
-        struct encode_service *encode, struct executor **ret_x, struct err *err)
+        struct arena *run, struct encode_service *encode, struct executor **ret_x, struct err *err)
 {
 	struct fault_work *work = o->server.work;
 	bool ok;
 	if (is_encoder(o))
-		ok = open_encoder(o, profile, metrics, encode, ret_x, err);
+		ok = open_encoder(o, profile, metrics, run, encode, ret_x, err);
 	else if (o->model)
 		ok = decode_open(o->model, work, profile, metrics, ret_x, err);
 	else if (o->gateway.urls.n > 0)
@@ -318,7 +327,7 @@ static bool serve_with_faults(const struct options *o, struct arena *run, struct
 	metrics_init(&metrics);
 	if (o->profile && !profile_open(o->profile, &profile, err))
 		return false;
-	if (!open_executor(o, profile, &metrics, &encode, &x, err)) {
+	if (!open_executor(o, profile, &metrics, run, &encode, &x, err)) {
 		(void)!profile_close(profile, &log_err);
 		return false;
 	}
