@@ -74,3 +74,44 @@ in_flight() {
 fault_names() {
 	venturi-serve --list-faults | awk '/^[a-z]/ { sub(/[[=].*/, "", $1); print $1 }'
 }
+
+# wait_ready NAME: until its warm-up is over.
+wait_ready() {
+	local url="URL_$1"
+	wait_for 60 curl -sf -o /dev/null "${!url}/health"
+}
+
+# encoders "FAULT..." OPTION...: a faulty encoder (BAD) and a control (GOOD), of one computing
+# thread unless $THREADS says otherwise; the control has $GOOD_FAULTS.
+encoders() {
+	local faults=$1 threads=${THREADS-1}
+	shift
+	[[ " $* " == *" --synthetic "* ]] || set -- --synthetic bert-tiny "$@"
+	# shellcheck disable=SC2086 # none or two words are wanted
+	faulty GOOD "${GOOD_FAULTS:-}" ${threads:+--threads $threads} "$@"
+	# shellcheck disable=SC2086
+	faulty BAD "$faults" ${threads:+--threads $threads} "$@"
+	wait_ready GOOD
+	wait_ready BAD
+}
+
+# cost NAME N OPTION...: CPU time in ms of N requests, one at a time unless the options say more.
+cost() {
+	local name=$1 n=$2 pid="PID_$1" before
+	shift 2
+	before=$(cpu_ms "${!pid}")
+	run_load "$name" --api openai-embeddings -c 1 -n "$n" "$@" || echo "the load on $name failed" >&2
+	echo $(($(cpu_ms "${!pid}") - before))
+}
+
+# costs_times FACTOR N OPTION...: N requests cost BAD so many times as much as GOOD; COST_GOOD and
+# COST_BAD are set. 10 ms are what the clock of /proc can be wrong by.
+costs_times() {
+	local factor=$1
+	shift
+	COST_GOOD=$(cost GOOD "$@")
+	COST_BAD=$(cost BAD "$@")
+	echo "good $COST_GOOD ms, bad $COST_BAD ms"
+	[ "$(figure BAD .requests.failed)" = 0 ]
+	holds "$COST_BAD > $factor * $COST_GOOD + 10"
+}
