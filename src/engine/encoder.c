@@ -163,6 +163,8 @@ struct encoder_info encoder_info(const struct encoder *e)
 		.multi_label = c->multi_label,
 		.n_params = e->n_params,
 		.weight_bytes = e->weight_bytes,
+		.weights = e->options.weights,
+		.fuse = e->options.fuse,
 		.pooling = c->pooling,
 		.normalize = c->normalize,
 		.check = e->check,

@@ -63,6 +63,8 @@ struct encoder_info {
 	const char *const *labels; /* [n_labels] */
 	bool multi_label;          /* scores are each a probability of its own */
 	int64_t n_params, weight_bytes;
+	enum dtype weights; /* as it was asked for */
+	bool fuse;
 	enum encoder_pooling pooling;
 	bool normalize; /* embeddings have length 1 */
 	struct encoder_check check;

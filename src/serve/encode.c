@@ -161,6 +161,9 @@ static void encode_config(const struct executor *base, struct json *j)
 	json_put_string(j, "architecture", x->info.architecture);
 	json_put_int(j, "parameters", x->info.n_params);
 	json_put_int(j, "weight_bytes", x->info.weight_bytes);
+	json_put_string(j, "weights", dtype_name(x->info.weights));
+	json_put_string(j, "fuse", x->info.fuse ? "on" : "off");
+	json_put_string(j, "pooling", x->info.pooling == ENCODER_POOL_CLS ? "cls" : "mean");
 	json_put_string(j, "batching", batching_names[b->batching]);
 	json_put_int(j, "max_batch", b->max_batch);
 	json_put_int(j, "max_batch_tokens", b->max_tokens);

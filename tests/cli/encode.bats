@@ -227,6 +227,6 @@ padding() {
 
 @test "the configuration tells the switches" {
 	encoder --expose-config --lanes 16,64 --packed off --buckets 8,512 --max-batch 7 --weights int8
-	curl -sS "$SERVE_URL/config" | jq -e '.lanes == [16, 64] and .buckets == [8, 512] and
+	curl -sS "$SERVE_URL/config" | jq -e '.lanes == [16, 64] and .weights == "int8" and .fuse == "on" and .buckets == [8, 512] and
 		.packed == false and .max_batch == 7 and .batching == "dynamic" and .tokenize == "async"'
 }
