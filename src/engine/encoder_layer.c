@@ -2,11 +2,6 @@
 
 #include <math.h>
 
-struct attention_stage {
-	struct encoder_session *s;
-	const void *qkv;
-};
-
 static const char *at(const void *data, size_t i, enum dtype type)
 {
 	return (const char *)data + i * dtype_bytes(type);

@@ -114,11 +114,6 @@ void gemm_close(struct gemm *g)
 	free(g);
 }
 
-const char *gemm_name(const struct gemm *g)
-{
-	return g->products ? g->products->name : "onednn";
-}
-
 int gemm_ld_acc(const struct gemm *g)
 {
 	if (!g->products)

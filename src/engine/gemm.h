@@ -40,8 +40,6 @@ int gemm_block(enum dtype type, const char *isa);
 bool gemm_open(const struct gemm_spec *spec, struct gemm **ret_gemm, struct err *err) NODISCARD;
 void gemm_close(struct gemm *g);
 
-/* "onednn", "avx512" ...: whose products these are. */
-const char *gemm_name(const struct gemm *g);
 size_t gemm_packed_bytes(const struct gemm *g);
 /* Elements from one row of acc to the next: n_out, or more. */
 int gemm_ld_acc(const struct gemm *g);

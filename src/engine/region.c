@@ -74,12 +74,7 @@ void *region_alloc(struct region *r, size_t bytes)
 	return p;
 }
 
-size_t region_mark(const struct region *r)
+size_t region_used(const struct region *r)
 {
 	return r->used;
-}
-
-void region_rewind(struct region *r, size_t mark)
-{
-	r->used = mark;
 }

@@ -1,6 +1,8 @@
 /*
- * region.h - memory for weights and activations: 2 MiB aligned, in huge pages where wanted, filled
- * front to back and given back as a whole.
+ * region.h - memory for the weights of a model, and for the buffers of a session: 2 MiB aligned, in
+ * huge pages where wanted, filled front to back and given back as a whole.
+ *
+ * One thread at a time takes from it; what was taken may be used by any.
  */
 #ifndef VENTURI_ENGINE_REGION_H
 #define VENTURI_ENGINE_REGION_H
@@ -23,10 +25,9 @@ bool region_open(const struct region_options *options, struct region **ret_regio
         struct err *err) NODISCARD;
 void region_close(struct region *r);
 
-/* Aligned to 64, zeroed the first time. NULL: the reserved space is used up. */
+/* Aligned to 64, zeroed. NULL: the reserved space is used up. */
 void *region_alloc(struct region *r, size_t bytes);
-/* Everything handed out since is free again: for activations, batch by batch. */
-size_t region_mark(const struct region *r);
-void region_rewind(struct region *r, size_t mark);
+/* Bytes handed out so far. */
+size_t region_used(const struct region *r);
 
 #endif

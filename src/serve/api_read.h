@@ -29,8 +29,6 @@ struct api_member {
 	bool required;
 };
 
-enum { API_MEMBERS_MAX = 32 }; /* rows of one table */
-
 /*
  * The object that the scanner stands before, into target. Members that are not in the table are
  * skipped, null is as good as absent, and a name that comes twice is refused.

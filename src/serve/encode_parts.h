@@ -23,8 +23,7 @@ enum {
 	ENCODE_JOBS_MAX = 1024,   /* that wait to be tokenized; one more is refused */
 	ENCODE_ITEMS_MAX = 16384, /* texts that wait for a batch; then tokenization is held up */
 	ENCODE_SLOTS = 3,         /* batches: being computed, being finished, and one in between */
-	TOKENIZE_THREADS_MAX = 64,
-	ENCODE_ROOMS = 4, /* texts taken apart at a time where the HTTP threads do that */
+	ENCODE_ROOMS = 4,         /* texts taken apart at a time where the HTTP threads do that */
 };
 
 struct encode_job;

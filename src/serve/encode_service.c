@@ -2,19 +2,18 @@
 
 #include "base/clock.h"
 #include "base/i18n.h"
+#include "engine/cpus.h"
 #include "serve/faults.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum {
 	MAX_BATCH_DEFAULT = 32,
 	MAX_BATCH_TOKENS_DEFAULT = 512,
 	BATCH_MAX = 65536,
 	WARMUP_MAX = 1000,
-	TOKENIZE_THREADS_MOST = 64,
 	CPUS_PER_TOKENIZER = 8,
 };
 
@@ -54,7 +53,7 @@ static const struct opt rows[] = {
 	        .choices = "inline|async" },
 	{ OPT(struct encode_args, tokenize_threads, OPT_INT, 0, "tokenize-threads", N_("N"),
 	          N_("threads that tokenise (default one for every 8 CPUs)")),
-	        .min = 1, .max = TOKENIZE_THREADS_MOST },
+	        .min = 1, .max = TOKENIZE_THREADS_MAX },
 	{ OPT(struct encode_args, weights, OPT_CHOICE, 0, "weights", "f32|bf16|int8",
 	          N_("the type of the weights (default f32)")),
 	        .choices = "f32|bf16|int8" },
@@ -182,8 +181,8 @@ static bool read_warmup(const char *text, int64_t *ret_n, struct err *err)
 
 static int tokenizers_default(void)
 {
-	long n = sysconf(_SC_NPROCESSORS_ONLN) / CPUS_PER_TOKENIZER;
-	return n < 1 ? 1 : n > TOKENIZE_THREADS_MOST ? TOKENIZE_THREADS_MOST : (int)n;
+	int n = cpus_usable() / CPUS_PER_TOKENIZER;
+	return n < 1 ? 1 : n > TOKENIZE_THREADS_MAX ? TOKENIZE_THREADS_MAX : n;
 }
 
 static bool plan_batching(const struct encode_args *a, struct batcher_options *b, struct err *err)

@@ -104,10 +104,12 @@ struct encoder;
 struct fault_work;
 struct faults;
 
+enum { TOKENIZE_THREADS_MAX = 64 };
+
 struct encode_options {
 	const struct batcher_options *batching;
 	bool tokenize_async;
-	int tokenize_threads;
+	int tokenize_threads; /* 1 to TOKENIZE_THREADS_MAX, where that is async */
 	bool packed;
 	int64_t warmup;              /* batches of each shape before it is ready; 0: off */
 	int64_t deadline_ns;         /* a request that would wait longer is refused; 0: none */

@@ -40,7 +40,6 @@ struct gateway_item {
 	struct batcher_item wait; /* first, so that one is the other */
 	struct gateway_request *request;
 	struct merge_result result; /* relative to request->results */
-	bool called;                /* in a call; the loop's */
 	bool done;
 };
 

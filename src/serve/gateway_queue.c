@@ -232,10 +232,8 @@ static bool take_from(struct gateway *g, struct gateway_group *group, int64_t no
 	group->n_calls++;
 	call->group = group;
 	call->n = call->batch.n;
-	for (int i = 0; i < call->n; i++) {
+	for (int i = 0; i < call->n; i++)
 		call->items[i] = (struct gateway_item *)call->batch.items[i];
-		call->items[i]->called = true;
-	}
 	return true;
 }
 

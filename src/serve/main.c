@@ -5,12 +5,12 @@
 #include "base/i18n.h"
 #include "base/opt.h"
 #include "engine/profile.h"
+#include "net/listen.h"
 #include "serve/encode_service.h"
 #include "serve/executor.h"
 #include "serve/fault_work.h"
 #include "serve/faults.h"
 #include "serve/gateway_service.h"
-#include "net/listen.h"
 #include "serve/schedule_log.h"
 #include "serve/server.h"
 

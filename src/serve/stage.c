@@ -78,11 +78,3 @@ void stage_close(struct stage *s)
 	pthread_cond_broadcast(&s->emptied);
 	pthread_mutex_unlock(&s->lock);
 }
-
-size_t stage_length(struct stage *s)
-{
-	pthread_mutex_lock(&s->lock);
-	size_t n = s->n;
-	pthread_mutex_unlock(&s->lock);
-	return n;
-}

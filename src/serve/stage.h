@@ -35,6 +35,5 @@ bool stage_try_pop(struct stage *s, void **ret_work) NODISCARD;
 
 /* Nothing more goes in; what is in can still be taken out. */
 void stage_close(struct stage *s);
-size_t stage_length(struct stage *s);
 
 #endif

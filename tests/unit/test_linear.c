@@ -374,7 +374,7 @@ static void weights_are_counted_as_they_are_kept(void)
 		struct region *region = some_region();
 		struct linear *l = linear_of(&p, &v, region);
 		CHECK_INT(linear_weight_bytes(l), 256 * 256 * dtype_bytes(weight_types[t]));
-		CHECK_INT(region_mark(region), linear_weight_bytes(l));
+		CHECK_INT(region_used(region), linear_weight_bytes(l));
 		linear_close(l);
 		region_close(region);
 		free_values(&v);
