@@ -230,6 +230,25 @@ static const struct engine_case engines[] = {
 	        { { "server_requests_running", 1, "venturi_serve_num_requests_running" },
 	                { "server_requests_ok_per_s", 2, "venturi_serve_requests_total" },
 	                { "server_requests_failed_per_s", 1, "venturi_serve_requests_total" } } },
+	/* an encoder: of the stages only those that have a signal */
+	{ "venturi-serve",
+	        "venturi_serve_num_requests_running 0\n"
+	        "venturi_serve_batch_tokens_sum 0\nventuri_serve_batch_tokens_count 0\n"
+	        "venturi_serve_stage_duration_seconds_sum{stage=\"tokenize\"} 0\n"
+	        "venturi_serve_stage_duration_seconds_count{stage=\"tokenize\"} 0\n"
+	        "venturi_serve_stage_duration_seconds_sum{stage=\"compute\"} 0\n"
+	        "venturi_serve_stage_duration_seconds_count{stage=\"compute\"} 0\n",
+	        "venturi_serve_num_requests_running 0\n"
+	        "venturi_serve_batch_tokens_sum 400\nventuri_serve_batch_tokens_count 2\n"
+	        "venturi_serve_stage_duration_seconds_sum{stage=\"tokenize\"} 0.008\n"
+	        "venturi_serve_stage_duration_seconds_count{stage=\"tokenize\"} 4\n"
+	        "venturi_serve_stage_duration_seconds_sum{stage=\"batch\"} 9\n"
+	        "venturi_serve_stage_duration_seconds_count{stage=\"batch\"} 1\n"
+	        "venturi_serve_stage_duration_seconds_sum{stage=\"compute\"} 0.2\n"
+	        "venturi_serve_stage_duration_seconds_count{stage=\"compute\"} 4\n",
+	        { { "server_step_tokens", 200, "venturi_serve_batch_tokens" },
+	                { "server_tokenize_ms", 2, "venturi_serve_stage_duration_seconds" },
+	                { "server_inference_ms", 50, "venturi_serve_stage_duration_seconds" } } },
 };
 
 static void the_names_of_every_engine_are_known(void)

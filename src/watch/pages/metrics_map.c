@@ -88,6 +88,12 @@ static const struct {
 	{                                                                                          \
 		METRICS_##software, METRICS_##signal, METRICS_COUNT, (names)                       \
 	}
+/* One of the stages of an encoder. */
+#define VENTURI_STAGE(signal, stage)                                                               \
+	{                                                                                          \
+		METRICS_VENTURI_SERVE, METRICS_##signal, METRICS_HISTOGRAM,                        \
+		        "stage_duration_seconds", MS_OF_S, .label = "stage", .values = (stage)     \
+	}
 
 const struct metrics_row metrics_rows[] = {
 	/* vLLM. Before v1: gpu_cache_usage_perc, gpu_prefix_cache_*, and the gap between tokens by
@@ -228,6 +234,9 @@ const struct metrics_row metrics_rows[] = {
 	HIST(VENTURI_SERVE, ITL, "inter_token_latency_seconds", MS_OF_S),
 	HIST(VENTURI_SERVE, E2E, "e2e_request_latency_seconds", MS_OF_S),
 	HIST(VENTURI_SERVE, QUEUE, "request_queue_time_seconds", MS_OF_S),
+	HIST(VENTURI_SERVE, STEP_TOKENS, "batch_tokens", 1),
+	VENTURI_STAGE(TOKENIZE, "tokenize"),
+	VENTURI_STAGE(INFERENCE, "compute"),
 };
 const size_t metrics_n_rows = ARRAY_LEN(metrics_rows);
 
