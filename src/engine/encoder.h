@@ -74,7 +74,7 @@ struct encoder_info {
 bool encoder_open(const char *path, const struct encoder_options *options,
         struct encoder **ret_encoder, struct err *err) NODISCARD;
 
-/* Seeded random weights of a known shape: "bert-base", "minilm" ... (encoder_shapes.c). */
+/* Seeded random weights of a shape, by its name or its numbers (encoder_config_named). */
 bool encoder_open_synthetic(const char *shape, const struct encoder_options *options,
         struct encoder **ret_encoder, struct err *err) NODISCARD;
 void encoder_close(struct encoder *e);

@@ -44,8 +44,8 @@ struct encoder {
 	struct encoder_config config;
 	struct encoder_options options;
 	const char *name;
-	const char *folder;          /* NULL: synthetic */
-	struct tokenizer *tokenizer; /* NULL: a synthetic model */
+	const char *folder; /* NULL: synthetic */
+	struct tokenizer *tokenizer;
 	const struct kernels *kernels;
 	const struct products *products; /* of attention that is not fused */
 	void (*attention)(const struct attention *a, void *scratch);

@@ -23,8 +23,8 @@ struct engine_faults {
 	int64_t dispatch_ns;  /* launch_bound: to start each piece */
 	int64_t copy_bytes;   /* per_step_copies: copied there and back each step */
 	bool alloc_churn;     /* gpu_mem_fragmentation: buffers of an operator new each time */
-	bool denormal;        /* denormal_stall: padding and a part of the weights of 1e-39 */
-	int64_t cold;         /* cold_start: the first batches pack their weights */
+	bool denormal;        /* denormal_stall: a part of the weights is 1e-39 */
+	int64_t cold;         /* cold_start: so many first calls of each layer pack its weights */
 };
 
 #endif

@@ -2,8 +2,9 @@
  * pool.h - threads that share the tiles of one operator.
  *
  * The caller is one of them. Tiles are small and taken one by one, so a thread that the system has
- * put aside costs a tile, not a step. Who waits spins shortly, then sleeps on a futex: on a machine
- * with a busy neighbour a pool that spins at its barrier loses most of its speed.
+ * put aside costs a tile, not a step. Who waits sleeps on a futex, at once or after spinning for as
+ * long as the options say: on a machine with a busy neighbour a pool that spins at its barrier
+ * loses most of its speed.
  *
  * One caller at a time.
  */
@@ -23,7 +24,7 @@ struct pool_options {
 	int n_threads;   /* the caller among them; 0: one for each CPU that this process may use */
 	const int *cpus; /* [n_cpus]: thread i runs on cpus[i % n_cpus] only; NULL: anywhere */
 	int n_cpus;
-	int spin_us; /* before a waiting thread sleeps; -1: never sleeps */
+	int spin_us; /* before a waiting thread sleeps; 0: at once; -1: never sleeps */
 	/* Around each tile, in the thread that has it; NULL: nothing. For what stops threads. */
 	void (*enter)(void *ctx), (*leave)(void *ctx);
 	void *ctx;
