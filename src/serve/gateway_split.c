@@ -11,6 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Tokens of a call. More is no count: sums of them must fit. */
+#define USAGE_MAX INT64_C(1000000000000)
+
 struct splitter {
 	const struct merge_api *api;
 	struct str text;
@@ -89,10 +92,10 @@ static void read_usage(struct json_scan *s, struct merge_usage *usage)
 			at = &usage->prompt_tokens;
 		else if (str_eq(key, STR("total_tokens")))
 			at = &usage->total_tokens;
-		if (at && json_scan_int(s, &n) && n >= 0)
-			*at = n;
-		else
+		if (!at || !json_scan_int(s, &n))
 			json_scan_skip(s);
+		else if (n >= 0 && n <= USAGE_MAX)
+			*at = n;
 	}
 }
 

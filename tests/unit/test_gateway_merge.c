@@ -123,6 +123,24 @@ static void an_answer_is_split_by_index_whatever_its_order(void)
 	                 "\"usage\":{\"prompt_tokens\":6}}");
 }
 
+static void counts_of_tokens_that_cannot_be_are_left_out(void)
+{
+	static const char *const counts[] = { "-1", "9223372036854775807", "1.5", "\"6\"", "null" };
+	struct merge_request r = parse("/v1/embeddings", "{\"input\":\"b\"}");
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+		char answer[200];
+		struct merge_answer a;
+		snprintf(answer, sizeof(answer),
+		        "{\"usage\":{\"prompt_tokens\":%s,\"total_tokens\":7},"
+		        "\"data\":[{\"index\":0,\"embedding\":[1]}]}",
+		        counts[i]);
+		if (!CHECK(merge_split(r.api, str_of(answer), 1, &arena, &a)))
+			return;
+		CHECK_INT(a.usage.prompt_tokens, -1);
+		CHECK_INT(a.usage.total_tokens, 7);
+	}
+}
+
 static void an_answer_that_does_not_fit_is_refused(void)
 {
 	static const char *const answers[] = {
@@ -220,6 +238,7 @@ int main(void)
 	TAP_RUN(a_call_has_the_inputs_of_all_in_order);
 	TAP_RUN(a_lone_text_of_predict_becomes_an_input_among_others);
 	TAP_RUN(an_answer_is_split_by_index_whatever_its_order);
+	TAP_RUN(counts_of_tokens_that_cannot_be_are_left_out);
 	TAP_RUN(an_answer_that_does_not_fit_is_refused);
 	TAP_RUN(ranks_are_those_among_the_own_documents);
 	TAP_RUN(a_bare_array_is_split_by_order);
