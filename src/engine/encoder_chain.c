@@ -75,22 +75,15 @@ static void *at(const struct encoder *e, void *data, size_t i)
 static struct matrix as_input(
         const struct chain *c, const struct linear *l, const struct matrix *from)
 {
-	const struct kernels *k = c->s->e->kernels;
 	enum dtype type = linear_input_type(l);
-	size_t n = (size_t)from->rows * (size_t)from->cols;
 	if (type == from->type)
 		return *from;
-	if (type == DTYPE_U8) {
-		k->quantize(
-		        c->quantised, c->row_scale, from->data, from->type, from->rows, from->cols);
-		return dense(c, type, c->quantised, from->cols);
-	}
-	if (type == DTYPE_BF16) {
-		k->to_bf16(c->low, from->data, n);
-		return dense(c, type, c->low, from->cols);
-	}
-	k->from_bf16(c->wide, from->data, n);
-	return dense(c, type, c->wide, from->cols);
+	void *places[] = {
+		[DTYPE_F32] = c->wide, [DTYPE_BF16] = c->low, [DTYPE_U8] = c->quantised
+	};
+	const struct encoder_convert convert = { *from, dense(c, type, places[type], from->cols) };
+	encoder_convert_rows(c->s->e->kernels, &convert, (struct encoder_rows){ 0, from->rows });
+	return convert.to;
 }
 
 /* x = norm(sum + residual), and as the next product wants it. */

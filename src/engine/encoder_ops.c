@@ -43,15 +43,14 @@ static struct matrix dense(const struct encoder_session *s, enum dtype type, voi
 	return (struct matrix){ type, data, s->row_scale, s->n_rows, cols, cols };
 }
 
-static void convert_rows(
-        const struct encoder_session *s, struct encoder_rows r, const struct encoder_convert *c)
+void encoder_convert_rows(
+        const struct kernels *k, const struct encoder_convert *c, struct encoder_rows r)
 {
-	const struct kernels *k = s->e->kernels;
 	const void *from = row_of(&c->from, r.first);
 	void *to = row_of(&c->to, r.first);
 	size_t n = (size_t)r.n * (size_t)c->from.cols;
 	if (c->to.type == DTYPE_U8)
-		k->quantize(to, s->row_scale + r.first, from, c->from.type, r.n, c->from.cols);
+		k->quantize(to, c->to.row_scale + r.first, from, c->from.type, r.n, c->from.cols);
 	else if (c->to.type == DTYPE_BF16)
 		k->to_bf16(to, from, n);
 	else
@@ -60,7 +59,7 @@ static void convert_rows(
 
 static void convert_tile(struct encoder_session *s, struct encoder_rows rows, const void *args)
 {
-	convert_rows(s, rows, args);
+	encoder_convert_rows(s->e->kernels, args, rows);
 }
 
 struct matrix encoder_as_input(

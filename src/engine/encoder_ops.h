@@ -19,6 +19,10 @@ struct encoder_norm_step {
 	struct matrix then; /* x again as the next product wants it */
 };
 
+/* Some of the rows, in the calling thread; of U8 also their scales. Both are dense. */
+void encoder_convert_rows(
+        const struct kernels *k, const struct encoder_convert *c, struct encoder_rows r);
+
 /* fn on all rows of the batch, in tiles. */
 void encoder_for_rows(struct encoder_session *s, encoder_rows_fn *fn, const void *args);
 
