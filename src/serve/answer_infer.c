@@ -94,7 +94,7 @@ static void put_tensor(struct json *j, const char *name, const char *datatype, i
 	json_object_close(j);
 }
 
-/* Of the two ways to give inputs the one that a client can do without a tokenizer, if there is. */
+/* Of the two ways to give inputs the one that a client can do without a tokenizer. */
 void answer_kserve_model(struct buf *out, const struct executor *x)
 {
 	struct json j;
@@ -108,12 +108,7 @@ void answer_kserve_model(struct buf *out, const struct executor *x)
 	json_put_string(&j, "platform", "venturi");
 	json_key(&j, "inputs");
 	json_array_open(&j);
-	if (x->ids_only) {
-		put_tensor(&j, "input_ids", "INT64", -1);
-		put_tensor(&j, "attention_mask", "INT64", -1);
-	} else {
-		put_tensor(&j, "text", "BYTES", 0);
-	}
+	put_tensor(&j, "text", "BYTES", 0);
 	json_array_close(&j);
 	json_key(&j, "outputs");
 	json_array_open(&j);

@@ -406,7 +406,6 @@ static void describe(struct encode *x, struct metrics *metrics)
 		.n_labels = x->info.n_labels,
 		.n_dims = x->info.dim,
 		.multi_label = x->info.multi_label,
-		.ids_only = encoder_tokenizer(x->encoder) == NULL,
 		.n_ctx = x->longest,
 		.wire = WIRE_DEFAULT,
 		.metrics = metrics,

@@ -29,7 +29,7 @@ struct forward {
 	const char *method, *target; /* with the query, as the client wrote it */
 	const struct forward_header {
 		const char *name, *value;
-	} *headers;
+	} * headers;
 	size_t n_headers;
 	struct str body;
 };
@@ -80,7 +80,6 @@ struct executor {
 	int n_labels;
 	int n_dims;          /* of embeddings; 0: shows with the first */
 	bool multi_label;    /* each score is a probability of its own */
-	bool ids_only;       /* it has no tokenizer: texts are refused */
 	int64_t n_ctx;       /* tokens of prompt and answer together */
 	atomic_bool warming; /* still getting ready: /health says so, requests wait */
 	struct wire wire;

@@ -90,10 +90,6 @@ static bool check_against_model(
 	if (x->n_dims > 0 && r->dimensions > x->n_dims)
 		return api_error_set(error, 400, NULL,
 		        _("'dimensions' must be at most %d with this model"), x->n_dims);
-	for (size_t i = 0; x->ids_only && i < r->n_inputs; i++)
-		if (!r->inputs[i].ids)
-			return not_suitable(
-			        x, _("the model '%s' has no tokenizer: give token ids"), error);
 	return true;
 }
 
