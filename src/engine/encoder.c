@@ -153,6 +153,7 @@ struct encoder_info encoder_info(const struct encoder *e)
 		.architecture = c->names->model_type,
 		.n_vocab = c->n_vocab,
 		.n_positions = c->n_positions,
+		.n_types = c->n_types,
 		.max_tokens = c->max_tokens,
 		.n_layers = c->n_layers,
 		.n_heads = c->n_heads,

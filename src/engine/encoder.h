@@ -57,6 +57,7 @@ struct encoder_info {
 	const char *name;         /* the folder's, or the shape's */
 	const char *architecture; /* "bert", "roberta", "distilbert" ... */
 	int n_vocab, n_positions; /* tokens of a sequence at most */
+	int n_types;              /* token types; 0 is one always */
 	int max_tokens;           /* where longer texts are to be cut; at most n_positions */
 	int n_layers, n_heads, dim, ffn_dim;
 	int n_labels;              /* 0: no classification head */

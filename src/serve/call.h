@@ -32,6 +32,8 @@ struct server {
 	struct slots slots;
 	int64_t started_s; /* since 1970 */
 	atomic_bool stopping;
+	atomic_bool closed;      /* too late even for a refusal */
+	atomic_int n_unanswered; /* whole requests whose answer has not gone out */
 	pthread_mutex_t lock;
 	/* under the lock */
 	struct call *calls; /* those whose job the executor has */
@@ -50,6 +52,7 @@ struct call {
 	struct arrival *arrival; /* the connection's */
 	int64_t n_body;          /* bytes that came, also those dropped */
 	struct job *job;
+	bool whole;     /* has come to its end, and is one of the server's unanswered */
 	bool submitted; /* the executor has the job */
 	int fd;         /* watched for the client's leaving; -1: not */
 	bool suspended; /* under job->lock */

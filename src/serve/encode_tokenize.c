@@ -12,6 +12,11 @@ static bool check_ids(const struct encode *x, const struct api_input *in, struct
 			return api_error_set(error, 400, NULL,
 			        _("the token id %d is not below %d, the size of the vocabulary"),
 			        in->ids[i], x->info.n_vocab);
+	for (size_t i = 0; in->types && i < in->n_ids; i++)
+		if (in->types[i] < 0 || (in->types[i] && in->types[i] >= x->info.n_types))
+			return api_error_set(error, 400, NULL,
+			        _("there is no token type %d; this model has %d"), in->types[i],
+			        x->info.n_types);
 	return true;
 }
 

@@ -184,6 +184,8 @@ static void on_completed(void *arg, struct MHD_Connection *connection, void **co
 	if (!call)
 		return;
 	slots_leave(&call->server->slots, call);
+	if (call->whole)
+		atomic_fetch_sub(&call->server->n_unanswered, 1);
 	/* The next one may be long in coming, but not slow. NULL: not even this one has come. */
 	if (call->arrival)
 		arrival_expect(call->arrival, clock_now_ns() + IDLE_TIMEOUT_S * NS_PER_S +
@@ -251,6 +253,12 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *connection, 
 	if (call->submitted)
 		return route_resumed(call);
 	arrival_expect(call->arrival, INT64_MAX);
+	if (!call->whole)
+		atomic_fetch_add(&call->server->n_unanswered, 1);
+	call->whole = true;
+	/* After the count: either the service still waits for the answer, or there is none. */
+	if (atomic_load(&call->server->closed))
+		return MHD_NO;
 	return route_call(call);
 }
 
@@ -327,18 +335,11 @@ bool server_start(const struct listener *listener, const struct server_options *
 	return true;
 }
 
-static bool has_calls(struct server *s)
-{
-	pthread_mutex_lock(&s->lock);
-	bool any = s->calls != NULL;
-	pthread_mutex_unlock(&s->lock);
-	return any;
-}
-
-static void wait_for_calls(struct server *s, int64_t at_most_ns)
+/* Also for refusals that are only queued: stopping the daemon would close their connections. */
+static void wait_for_answers(struct server *s, int64_t at_most_ns)
 {
 	int64_t until = clock_now_ns() + at_most_ns;
-	while (has_calls(s) && clock_now_ns() < until)
+	while (atomic_load(&s->n_unanswered) > 0 && clock_now_ns() < until)
 		clock_sleep_until(clock_now_ns() + STOP_POLL_NS);
 }
 
@@ -359,12 +360,13 @@ void server_stop(struct server *s)
 	if (fd != MHD_INVALID_SOCKET)
 		close(fd);
 	slots_open(&s->slots);
-	wait_for_calls(s, s->options.grace_ns);
+	wait_for_answers(s, s->options.grace_ns);
+	atomic_store(&s->closed, true);
 	/* More than once: a request that was on its way in may come to wait only now. */
 	for (int64_t until = clock_now_ns() + STOP_CUT_NS;
-	        has_calls(s) && clock_now_ns() < until;) {
+	        atomic_load(&s->n_unanswered) > 0 && clock_now_ns() < until;) {
 		break_off_all(s);
-		wait_for_calls(s, STOP_POLL_NS);
+		wait_for_answers(s, STOP_POLL_NS);
 	}
 	break_off_all(s);
 	MHD_stop_daemon(s->daemon);

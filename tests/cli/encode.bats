@@ -167,6 +167,22 @@ padding() {
 	done
 }
 
+@test "ids and token types that the model has not are the client's mistake" {
+	encoder
+	while IFS='|' read -r want ids types; do
+		CODE=$(curl -sS -o "$BATS_TEST_TMPDIR/answer" -w '%{http_code}' "$SERVE_URL/v2/models/bert-tiny/infer" -d '{"inputs": [
+			{"name": "input_ids", "datatype": "INT64", "shape": [1, 3], "data": '"$ids"'},
+			{"name": "token_type_ids", "datatype": "INT64", "shape": [1, 3], "data": '"$types"'}]}')
+		[ "$CODE" = "$want" ] || { echo "$ids $types: $CODE"; cat "$BATS_TEST_TMPDIR/answer"; return 1; }
+	done <<-END
+		200|[0, 7, 30521]|[0, 1, 1]
+		400|[0, 7, 30522]|[0, 1, 1]
+		400|[0, -7, 5]|[0, 1, 1]
+		400|[0, 7, 5]|[0, 2, 1]
+		400|[0, 7, 5]|[0, -1, 1]
+	END
+}
+
 @test "a full queue and a deadline that cannot be met are 429, with when to try again" {
 	encoder --batching static --max-wait 4s --max-queue 1
 	curl -sS -o /dev/null "$SERVE_URL/v1/embeddings" --data "$(texts 5)" &
@@ -202,6 +218,24 @@ padding() {
 	[ "$SERVE_STATUS" -eq 0 ]
 	wait $!
 	jq -e '.data[0].embedding | length == 128' "$BATS_TEST_TMPDIR/late"
+}
+
+@test "under overload, and while it stops, each request that it takes is answered once" {
+	for limit in "--max-queue 3" "--deadline 5ms" "--max-queue 9 --deadline 50ms --lanes 32,64"; do
+		# shellcheck disable=SC2086 # words are wanted
+		encoder --grace 20s $limit
+		python3 tests/cli/overload.py "$SERVE_URL" 24 >"$BATS_TEST_TMPDIR/answered" &
+		wait_for 20 grep -qs '"status":200' "$BATS_TEST_TMPDIR/log.jsonl"
+		wait_for 20 grep -qs '"status":429' "$BATS_TEST_TMPDIR/log.jsonl"
+		sleep 0.5
+		stop_serve
+		[ "$SERVE_STATUS" -eq 0 ]
+		wait $!
+		jq -cs 'map(select(.outcome != "cancelled").status | tostring) | group_by(.) | map({(.[0]): length}) | add' "$BATS_TEST_TMPDIR/log.jsonl" \
+			>"$BATS_TEST_TMPDIR/taken"
+		cat "$BATS_TEST_TMPDIR/taken" "$BATS_TEST_TMPDIR/answered"
+		jq -es '.[0] == .[1]' "$BATS_TEST_TMPDIR/taken" "$BATS_TEST_TMPDIR/answered"
+	done
 }
 
 @test "it is healthy when it is warm, and what comes before waits" {
