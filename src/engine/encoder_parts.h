@@ -113,7 +113,7 @@ struct encoder_session {
 
 enum {
 	ENCODER_QUERIES = 128,    /* of a tile of attention at most */
-	ENCODER_BLOCK_ROWS = 128, /* of a block of rows that runs as a chain, at most */
+	ENCODER_BLOCK_ROWS = 256, /* of a block of rows that runs as a chain, at most */
 	ENCODER_PANEL_MAX = 64    /* columns that a product may write at once (products.h) */
 };
 

@@ -24,6 +24,8 @@
 enum {
 	BODY_BYTES_DEFAULT = 16 * 1024 * 1024,
 	OPTIONS_FILE_MAX_BYTES = 1024 * 1024,
+	POOL_SPIN_US =
+	        50, /* longer than from one operator to the next, shorter than a time slice */
 };
 
 #define ARRIVE_NS_DEFAULT (60 * NS_PER_S)
@@ -248,6 +250,7 @@ static bool open_encoder(const struct options *o, struct profile *profile, struc
 		.n_threads = machine.n_threads,
 		.cpus = machine.cpus,
 		.n_cpus = machine.n_cpus,
+		.spin_us = POOL_SPIN_US,
 	};
 	fault_work_spoil_pool(&o->faults, o->server.work, &pool);
 	plan.engine.node = machine.node;
