@@ -317,7 +317,7 @@ static bool simulate_submit(struct executor *base, struct job *job, struct api_e
 		int64_t now_due = sim_schedule_due_ns(&x->schedule);
 		if (now_due <= job->received_ns) /* it takes no time: the thread is spared */
 			sim_schedule_run(&x->schedule, now_due);
-		else if (now_due < due)
+		if (sim_schedule_due_ns(&x->schedule) < due)
 			pthread_cond_signal(&x->changed);
 	}
 	pthread_mutex_unlock(&x->lock);
