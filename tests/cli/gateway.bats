@@ -322,13 +322,17 @@ refused_when_full() {
 	[ "$(embed '"a"' -o /dev/null -w '%{http_code}')" = 200 ]
 }
 
+embedded() {
+	[ "$(embed '"a"' -o /dev/null -w '%{http_code}')" = 200 ]
+}
+
 @test "an upstream that is silent for too long is a 504" {
 	start_standin upstream.py
 	start_gateway --upstream-timeout 300ms
 	[ "$(embed '"sleep"' -o "$TEMP/got" -w '%{http_code}')" = 504 ]
 	grep -q '"code":"upstream_timeout"' "$TEMP/got"
 	[ "$(curl -s -o /dev/null -w '%{http_code}' "$SERVE_URL/late")" = 504 ]
-	[ "$(embed '"a"' -o /dev/null -w '%{http_code}')" = 200 ]
+	wait_for 10 embedded
 }
 
 @test "in front of venturi-serve answers are those of venturi-serve" {
@@ -338,7 +342,12 @@ refused_when_full() {
 	STANDIN_URL="http://127.0.0.1:$(cat "$TEMP/port")"
 	start_gateway --upstream-in-flight 1
 	MODEL=one-slot
-	together 6 one_of_many
+	local pids=()
+	for i in 1 2 3 4 5 6; do
+		one_of_many "$i" &
+		pids+=($!)
+	done
+	wait "${pids[@]}"
 	for i in 1 2 3 4 5 6; do
 		direct /v1/embeddings "{\"input\": [\"text $i\", \"more of it $i\"]}" >"$TEMP/direct"
 		python3 - "$TEMP/answer.$i" "$TEMP/direct" <<-'END'
